@@ -1,0 +1,418 @@
+/*
+ * A client: the actor of a channel, whose state the channel's handler reaches. Commands are run as
+ * they are parsed, and what they reply is written once for each read. A command for the shard of
+ * another loop begins a round: see round.c. Until that has come back, or while the client does not
+ * read, its further commands wait in the channel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kv.h"
+
+enum { COPIED_BYTES_MAX = 16 << 10 };
+
+/* ---- transactions: commands of one shard, kept as they came ---- */
+
+static void end_transaction(struct client *client)
+{
+	free(client->queue.bytes);
+	client->queue = (struct text){ 0 };
+	client->queued = 0;
+	client->in_transaction = client->is_spoilt = false;
+	client->queue_place = HERE;
+}
+
+static void multi(struct call *call)
+{
+	if (call->client->in_transaction) {
+		reply_text(call->out, "-ERR MULTI calls can not be nested\r\n");
+	} else {
+		call->client->in_transaction = true;
+		reply_text(call->out, "+OK\r\n");
+	}
+}
+
+static void discard(struct call *call)
+{
+	reply_text(call->out,
+		   call->client->in_transaction ? "+OK\r\n" : "-ERR DISCARD without MULTI\r\n");
+	end_transaction(call->client);
+}
+
+static void queue(struct call *call, struct slice raw)
+{
+	struct client *client = call->client;
+	int64_t place = command_place(call);
+	const char *refusal = NULL;
+
+	if ((call->command->flags & UNQUEUED) != 0) {
+		refusal = "-ERR Command not allowed inside a transaction\r\n";
+	} else if (place == SPREAD ||
+		   (place != HERE && client->queue_place != HERE && place != client->queue_place)) {
+		refusal = "-CROSSSLOT Keys in request don't hash to the same slot\r\n";
+	} else if (client->queue.count + raw.count > QUEUE_BYTES_MAX) {
+		refusal = "-ERR the transaction is too long\r\n";
+	} else {
+		text_add(&client->queue, raw.bytes, raw.count);
+		refusal = client->queue.failed ? OUT_OF_MEMORY : NULL;
+	}
+	client->is_spoilt |= refusal != NULL;
+	client->queue_place = place == HERE ? client->queue_place : place;
+	client->queued++;
+	reply_text(call->out, refusal != NULL ? refusal : "+QUEUED\r\n");
+}
+
+static void exec(struct call *call)
+{
+	struct client *client = call->client;
+	struct call each = *call;
+
+	if (!client->in_transaction) {
+		reply_text(call->out, "-ERR EXEC without MULTI\r\n");
+	} else if (client->is_spoilt) {
+		reply_text(call->out,
+			   "-EXECABORT Transaction discarded because of previous errors.\r\n");
+	} else {
+		reply_head(call->out, '*', (int64_t)client->queued);
+		call_run_text(&each, (struct slice){ client->queue.bytes, client->queue.count });
+	}
+	end_transaction(client);
+}
+
+/* ---- running commands ---- */
+
+static void quit(struct call *call)
+{
+	call->client->is_closing = true;
+	reply_text(call->out, "+OK\r\n");
+}
+
+/* What needs no shard: a refusal, or that a command was queued. */
+static bool is_answered(struct call *call, struct slice raw)
+{
+	struct client *client = call->client;
+
+	if (!call_is_valid(call)) {
+		client->is_spoilt = client->in_transaction;
+	} else if (client_subscriptions(client) > 0 && !client->resp3 &&
+		   (call->command->flags & SUBSCRIBED) == 0) {
+		reply_error(call->out,
+			    "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
+			    "/ QUIT / RESET are allowed in this context",
+			    call->command->name);
+	} else if (client->in_transaction && (call->command->flags & IMMEDIATE) == 0) {
+		queue(call, raw);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* False if it has to wait for the end of a round. */
+static bool run(struct client *client, struct slice raw)
+{
+	struct call call = { .shard = client->shard,
+			     .out = round_out(client),
+			     .stack = gyre_context_stack(client->ctx),
+			     .client = client };
+	size_t from = call.out->count;
+	bool is_exec;
+	int64_t place;
+
+	call_set(&call, (struct slice *)(void *)client->shard->args.list.bytes,
+		 client->shard->args.count);
+	if (client->round != NULL && call.command != NULL && (call.command->flags & ALONE) != 0) {
+		return false;
+	}
+	if (is_answered(&call, raw)) {
+		round_replied(client, from);
+		return true;
+	}
+	is_exec = call.command->run == exec;
+	place = is_exec ? (client->is_spoilt ? HERE : client->queue_place) : command_place(&call);
+	if (place == SPREAD) {
+		round_add_spread(&call);
+	} else if (place == HERE || place == client->shard->index) {
+		call_run(&call);
+		round_replied(client, from);
+	} else if (is_exec) {
+		round_add(client, (uint32_t)place,
+			  (struct slice){ client->queue.bytes, client->queue.count },
+			  client->queued);
+		end_transaction(client);
+	} else {
+		round_add(client, (uint32_t)place, raw, 0);
+	}
+	return true;
+}
+
+/* ---- the channel ---- */
+
+static void fail(struct client *client)
+{
+	gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
+}
+
+/* Writes what has been replied. */
+static void flush(struct client *client)
+{
+	struct text *out = &client->shard->out;
+	struct gyre_buffer *buffer;
+	int r;
+
+	if (out->count == 0 && !out->failed) {
+		return;
+	}
+	buffer = gyre_context_buffer(client->ctx);
+	if (out->failed || out->count > COPIED_BYTES_MAX) {
+		r = out->failed ? -ENOMEM
+				: gyre_buffer_append_memory(buffer, out->bytes, out->count, free,
+							    out->bytes);
+		*out = (struct text){ .resp3 = out->resp3 };
+	} else {
+		r = gyre_buffer_append(buffer, out->bytes, out->count);
+		out->count = 0;
+	}
+	if (r < 0) {
+		gyre_buffer_destroy(buffer);
+		fail(client);
+	} else {
+		(void)gyre_context_write(client->ctx, buffer);
+	}
+}
+
+/* Whether the client reads. */
+bool client_can_reply(struct client *client)
+{
+	if (client->shard->out.count >= PENDING_BYTES_MAX || client->shard->out.failed) {
+		flush(client);
+	}
+	return gyre_channel_is_writable(gyre_context_channel(client->ctx));
+}
+
+/* Shows the input from its front on, as far as it is in one piece, or all of it. */
+static struct slice look_at(struct client *client, size_t skip, bool all)
+{
+	const void *bytes = NULL;
+	size_t count;
+
+	(void)gyre_buffer_skip(client->input, skip);
+	count = gyre_buffer_bytes(client->input);
+	if (!all) {
+		count = gyre_buffer_peek(client->input, 0, &bytes);
+	} else if (gyre_buffer_linear(client->input, count, &bytes) < 0) {
+		fail(client);
+		count = 0;
+	}
+	return (struct slice){ (const char *)bytes, count };
+}
+
+static void refuse_protocol(struct client *client)
+{
+	struct text *out = round_out(client);
+	size_t from = out->count;
+
+	reply_error(out, "ERR Protocol error: %s", client->shard->args.error);
+	round_replied(client, from);
+	client->is_closing = true;
+}
+
+/* Runs the commands that are whole, as far as replies are read. False if no whole one is left. */
+static bool run_all(struct client *client)
+{
+	struct args *args = &client->shard->args;
+	struct slice rest = look_at(client, 0, false);
+	size_t used = 0;
+	ssize_t bytes = 1;
+
+	while (bytes > 0 && rest.count > 0 && !client->is_closing &&
+	       !round_is_full(client->round) && client_can_reply(client)) {
+		size_t total = gyre_buffer_bytes(client->input) - used;
+
+		bytes = resp_parse(args, rest, client->shard->kv->value_max);
+		if (bytes < 0) {
+			refuse_protocol(client);
+		} else if (bytes > 0 && args->count > 0 &&
+			   !run(client, (struct slice){ rest.bytes, (size_t)bytes })) {
+			break;
+		} else if (bytes > 0 && (size_t)bytes < rest.count) {
+			used += (size_t)bytes;
+			rest.bytes += bytes;
+			rest.count -= (size_t)bytes;
+		} else if (bytes > 0 || (total > rest.count && total >= args->needed)) {
+			rest = look_at(client, used + (size_t)bytes, bytes == 0);
+			used = 0;
+			bytes = 1;
+		}
+	}
+	(void)gyre_buffer_skip(client->input, used);
+	client->needed = bytes == 0 ? args->needed : 0;
+	return bytes > 0 && gyre_buffer_bytes(client->input) > 0;
+}
+
+static void process(struct client *client)
+{
+	struct shard *shard = client->shard;
+	bool is_done;
+	bool waits;
+
+	shard->out.resp3 = client->resp3;
+	shard_look_at_clock(shard);
+	is_done = !run_all(client);
+	if (client->round != NULL) {
+		round_send(client);
+	}
+	flush(client);
+	if (!client->is_away && (client->is_closing || (client->is_ending && is_done))) {
+		gyre_context_close(client->ctx);
+	}
+	/* A client that does not wait for replies is not read from. */
+	waits = client->is_away && gyre_buffer_bytes(client->input) > PENDING_BYTES_MAX;
+	if (waits != client->is_paused) {
+		client->is_paused = waits;
+		gyre_channel_set_auto_read(gyre_context_channel(client->ctx), !waits);
+	}
+}
+
+/* Writes what a round has brought, and sends it again for what it has not; or goes on. */
+static void advance(struct client *client)
+{
+	if (client->round != NULL) {
+		client->shard->out.resp3 = client->resp3;
+		round_deliver(client);
+		flush(client);
+	}
+	if (client->round == NULL && !client->is_away) {
+		process(client);
+	}
+}
+
+static struct client *client_of(const struct gyre_handler_context *ctx)
+{
+	return (struct client *)gyre_channel_actor_state(gyre_context_channel(ctx));
+}
+
+static void begin(struct gyre_handler_context *ctx)
+{
+	struct client *client = client_of(ctx);
+	struct shard *shard = (struct shard *)gyre_loop_data(gyre_context_stack(ctx));
+
+	client->ctx = ctx;
+	client->shard = shard;
+	client->queue_place = HERE;
+	client->id = ++shard->counts[CONNECTIONS] * shard->kv->loops + shard->index;
+	shard->counts[CLIENTS]++;
+}
+
+static void end(struct gyre_handler_context *ctx)
+{
+	struct client *client = client_of(ctx);
+
+	client->shard->counts[CLIENTS]--;
+	client_unsubscribe(client);
+	end_transaction(client);
+	round_destroy(client->round);
+	gyre_buffer_destroy(client->input);
+	*client = (struct client){ 0 };
+}
+
+static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct client *client = client_of(ctx);
+
+	if (client->input == NULL) {
+		client->input = data;
+	} else if (gyre_buffer_join(client->input, data) < 0) {
+		fail(client);
+		return;
+	}
+	if (gyre_buffer_bytes(client->input) >= client->needed) {
+		advance(client);
+	}
+	if (gyre_buffer_bytes(client->input) == 0) {
+		gyre_buffer_destroy(client->input);
+		client->input = NULL;
+	}
+}
+
+static void go_on(struct gyre_handler_context *ctx, bool writable)
+{
+	if (writable) {
+		advance(client_of(ctx));
+	}
+}
+
+static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		       const void *event)
+{
+	if (type->id == GYRE_ID(gyre_input_closed)) {
+		client_of(ctx)->is_ending = true;
+		advance(client_of(ctx));
+	} else {
+		gyre_context_fire_event(ctx, type, event);
+	}
+}
+
+int client_init(struct gyre_channel *channel, void *kv)
+{
+	static const struct gyre_handler handler = { .name = "kv",
+						     .active = begin,
+						     .read = read_bytes,
+						     .event = take_event,
+						     .writability = go_on,
+						     .inactive = end };
+
+	return gyre_pipeline_add(channel, GYRE_LAST, &handler, kv);
+}
+
+/* ---- the actor ---- */
+
+static int take_round(struct gyre_stack *stack)
+{
+	struct client *client = (struct client *)gyre_state(stack);
+	struct travel travel;
+
+	if (gyre_actor_channel(stack) != NULL && gyre_move(stack, travel, &travel) == 0) {
+		client->round = travel.round;
+		client->is_away = false;
+		advance(client);
+	}
+	return gyre_return(stack);
+}
+
+/* A subscriber that does not read what was published is cut off. */
+static int push(struct gyre_stack *stack)
+{
+	const struct client *client = (struct client *)gyre_state(stack);
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+	struct gyre_buffer *buffer = channel == NULL ? NULL : gyre_buffer_create(stack);
+
+	if (channel != NULL &&
+	    (gyre_channel_queued_bytes(channel) > PUSH_BYTES_MAX ||
+	     gyre_buffer_append(buffer, client->resp3 ? ">" : "*", 1) < 0 ||
+	     gyre_buffer_append_shared(buffer, gyre_message(stack, published)->bytes) < 0)) {
+		gyre_buffer_destroy(buffer);
+		gyre_channel_abort(channel, -ENOBUFS);
+	} else if (channel != NULL) {
+		(void)gyre_context_write(client->ctx, buffer);
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_route notices[] = { GYRE_ROUTE(travel, take_round),
+					     GYRE_ROUTE(published, push), GYRE_ROUTE_END };
+
+const struct gyre_class client_class = {
+	.name = "client",
+	.state_bytes = sizeof(struct client),
+	.behaviour.notice_routes = notices,
+};
+
+const struct command client_commands[] = {
+	{ "discard", discard, 1, IMMEDIATE, 0, NONE, RUN, 0 },
+	{ "exec", exec, 1, IMMEDIATE, 0, NONE, RUN, 0 },
+	{ "multi", multi, 1, IMMEDIATE, 0, NONE, RUN, 0 },
+	{ "quit", quit, -1, IMMEDIATE | SUBSCRIBED, 0, NONE, RUN, 0 },
+	{ 0 },
+};

@@ -1,0 +1,314 @@
+/*
+ * A key-value server for clients of Redis. Each loop has a shard, a part of the keys, which only
+ * that loop's thread touches. The hash of a key says which shard has it.
+ *
+ *	main.c     options, a system with an actor for each shard, and a place to listen
+ *	client.c   a client, the actor of its channel: runs commands for the shard of its own loop
+ *	round.c    commands for other shards: one message that is forwarded from shard to shard
+ *	shard.c    a shard: the keys of a loop, and its actor
+ *	command.c  how a command is found, checked and run
+ *	resp.c     the protocol: commands in, replies out
+ *	tree.c     trees of items, of which all that is kept is made
+ *	strings.c, keys.c, members.c, orders.c, pubsub.c, server.c: the commands
+ */
+#ifndef APPS_KV_KV_H
+#define APPS_KV_KV_H
+
+#include <stdatomic.h>
+
+#include <gyre/gyre.h>
+
+#include "../options.h"
+
+enum {
+	ARGS_MAX = 1 << 16, /* of a command */
+	KEY_BYTES_MAX = 1 << 16,
+	COMMAND_BYTES_MAX = 15 << 20,
+	LINE_BYTES_MAX = 1 << 16,      /* of a command that is a line of words */
+	OUTPUT_BYTES_MAX = 256 << 20,  /* of one reply: a larger one ends the connection */
+	PENDING_BYTES_MAX = 128 << 10, /* of replies or commands that wait for others */
+	PUSH_BYTES_MAX = 8 << 20,      /* that wait for a subscriber */
+	QUEUE_BYTES_MAX = 1 << 20,     /* of a transaction */
+	ROUND_COMMANDS_MAX = 1024,
+	SHARD_TREES = 1 << 16,
+};
+
+struct call;
+struct client;
+struct round;
+
+struct slice {
+	const char *bytes;
+	size_t count;
+};
+#define SLICE(TEXT) ((struct slice){ (TEXT), sizeof(TEXT) - 1 })
+
+/* Memory that grows. */
+struct text {
+	char *bytes;
+	size_t count;
+	size_t room;
+	bool failed; /* there was no memory, or it became too long */
+	bool resp3;  /* how replies are written into it */
+};
+
+/* ---- tree.c ---- */
+
+enum type { NONE, STRING, LIST, SET, SORTED_SET, HASH };
+
+/* What is kept: a key, a member of a hash or a set, an element of a list. */
+struct item {
+	struct item *left;
+	struct item *right;
+	double score;	/* what a tree is ordered by, before the key: mostly the hash of that */
+	uint32_t count; /* of the items below, and this one */
+	uint32_t priority;
+	uint32_t key_bytes;
+	uint32_t value_bytes;
+	enum type type;	      /* of a key */
+	uint64_t expires_ms;  /* a key's time, of the Unix epoch; 0 for never */
+	struct item *members; /* of a key: hashes and all sets */
+	struct item *order;   /* of a key: lists, and sorted sets by score */
+	char bytes[];	      /* the key, then the value */
+};
+
+typedef void (*item_fn)(struct item *item, void *arg);
+
+uint64_t hash_of(struct slice key);
+uint64_t random_number(void);
+uint64_t memory_used(void);
+struct item *item_create(double score, struct slice key, size_t value_bytes);
+struct item *item_resize(struct item **link, size_t value_bytes);
+void item_clear(struct item *item);
+void item_destroy(struct item *item);
+struct item **tree_find(struct item **tree, double score, struct slice key);
+size_t tree_rank(const struct item *tree, double score, struct slice key, bool inclusive);
+void tree_insert(struct item **tree, size_t rank, struct item *item);
+struct item *tree_take(struct item **tree, size_t rank);
+struct item *tree_add(struct item **tree, double score, struct slice key, size_t value_bytes);
+struct item *tree_put(struct item **tree, double score, struct slice key, struct slice value);
+void tree_remove(struct item **tree, double score, struct slice key);
+void tree_visit(struct item *tree, size_t first, size_t end, bool back, item_fn visit, void *arg);
+void tree_destroy(struct item *tree);
+
+static inline size_t tree_count(const struct item *tree)
+{
+	return tree == NULL ? 0 : tree->count;
+}
+
+static inline struct slice item_key(const struct item *item)
+{
+	return (struct slice){ item->bytes, item->key_bytes };
+}
+
+static inline struct slice item_value(const struct item *item)
+{
+	return (struct slice){ item->bytes + item->key_bytes, item->value_bytes };
+}
+
+/* Of what a key holds: bytes, elements or members. */
+static inline size_t item_length(const struct item *item)
+{
+	return item->type == STRING ? item->value_bytes
+				    : tree_count(item->type == LIST ? item->order : item->members);
+}
+
+/* ---- resp.c ---- */
+
+struct args {
+	struct text list; /* of slices */
+	size_t count;
+	size_t needed; /* there is no whole command before there are so many bytes */
+	char error[40];
+};
+
+ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max);
+char *text_room(struct text *text, size_t count);
+void text_add(struct text *text, const void *bytes, size_t count);
+void reply_head(struct text *text, char kind, int64_t number);
+void reply_text(struct text *text, const char *bytes); /* as it is */
+void reply_bulk(struct text *text, struct slice bulk);
+void reply_string(struct text *text, const char *bytes);
+void reply_list(struct text *text, char kind, size_t count);
+void reply_null(struct text *text);
+void reply_double(struct text *text, double number);
+__attribute__((format(printf, 2, 3))) void reply_error(struct text *text, const char *format, ...);
+bool slice_is(struct slice slice, const char *word); /* in letters of any case */
+bool slice_integer(struct slice slice, int64_t *ret_number);
+bool slice_double(struct slice slice, double *ret_number);
+
+/* ---- shard.c ---- */
+
+struct kv {
+	uint64_t loops;
+	uint64_t value_max;
+	uint64_t memory_max;
+	struct gyre_address actors[APP_LOOPS_MAX];
+	struct shard *shards[APP_LOOPS_MAX]; /* for their figures */
+};
+
+enum figure { KEYS, EXPIRING, EXPIRED, MEMORY, COMMANDS, CLIENTS, CONNECTIONS, FIGURES };
+
+struct shard {
+	struct kv *kv;
+	uint32_t index;
+	uint64_t now_ms;       /* of the Unix epoch, when the present commands came */
+	struct args args;      /* of the present command */
+	struct text out;       /* replies to the present client */
+	size_t cursor;	       /* of what looks for keys whose time is over */
+	struct item *names[2]; /* of channels, and patterns: see pubsub.c */
+	uint64_t counts[FIGURES];
+	_Atomic uint64_t figures[FIGURES]; /* the same for other loops, now and then */
+	struct item *trees[SHARD_TREES];
+};
+
+extern const struct gyre_class shard_class;
+
+int shard_init(struct gyre_system *system, uint32_t loop, void *kv, void **ret_shard);
+void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv);
+void shard_look_at_clock(struct shard *shard);
+void shard_show_figures(struct shard *shard);
+struct item **shard_find(struct shard *shard, uint64_t hash, struct slice key);
+struct item *shard_add(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes);
+void shard_remove(struct shard *shard, struct item *item);
+void shard_clear(struct shard *shard);
+void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms);
+uint32_t shard_of(const struct kv *kv, struct slice key, uint64_t hash);
+
+/* ---- command.c ---- */
+
+enum {
+	GROWS = 1,	 /* refused when memory is short */
+	IMMEDIATE = 2,	 /* run in a transaction, not queued */
+	UNQUEUED = 4,	 /* not allowed in one */
+	SUBSCRIBED = 8,	 /* allowed to a client of RESP2 that is subscribed */
+	EVERYWHERE = 16, /* for every shard */
+	BY_CURSOR = 32,	 /* the first argument says which shard */
+	ALONE = 64,	 /* not while other shards owe replies */
+	PAIRS = 128,	 /* behind the key come pairs */
+	ADD_UP = 256,	 /* of several shards: their numbers are added up, or all reply the same */
+	LIST_UP = 512,	 /* or their arrays of one element become one */
+};
+
+/* What is done if a key is missing that has to be of a type; most reply with something empty. */
+enum missing { RUN, MAKE, NIL = '$', ZERO = ':', NO_LIST = '*', NO_SET = '~', NO_MAP = '%' };
+
+struct command {
+	const char *name;
+	void (*run)(struct call *call);
+	int arity; /* with the name; negative: at least */
+	uint32_t flags;
+	uint32_t keys;	/* 0: none; 1: the first argument; 2: each second argument */
+	enum type type; /* that the key must have */
+	enum missing missing;
+	int variant; /* for @run */
+};
+
+/* A command that is run. */
+struct call {
+	const struct command *command;
+	const struct slice *args;
+	size_t count;
+	uint64_t hash;	    /* of the key */
+	struct item **link; /* to the key, if the command wants a type */
+	struct item *item;
+	struct shard *shard;
+	struct text *out;
+	struct gyre_stack *stack;
+	struct client *client; /* NULL in the actor of a shard */
+};
+
+/* Each ends with one that has no name. */
+extern const struct command string_commands[], key_commands[], member_commands[], order_commands[],
+	pubsub_commands[], server_commands[], client_commands[];
+
+#define WRONG_TYPE    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
+#define OUT_OF_MEMORY "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+#define NO_INTEGER    "-ERR value is not an integer or out of range\r\n"
+#define SYNTAX_ERROR  "-ERR syntax error\r\n"
+/* A slice for "%.*s", of which a message shows the beginning. */
+#define SHOWN(SLICE) (int)((SLICE).count < 128 ? (SLICE).count : 128), (SLICE).bytes
+
+void commands_init(void);
+int64_t command_place(const struct call *call);
+void call_set(struct call *call, const struct slice *args, size_t count);
+bool call_is_valid(const struct call *call);
+void call_run(struct call *call);
+void call_run_text(struct call *call, struct slice commands);
+bool call_refuse(const struct call *call, const char *error);
+bool call_integer(const struct call *call, size_t index, int64_t *ret_number);
+bool call_time(const struct call *call, size_t index, int64_t unit, uint64_t base_ms, bool is_past,
+	       int64_t *ret_ms);
+bool call_range(const struct call *call, size_t index, size_t total, size_t *ret_first,
+		size_t *ret_end);
+bool call_pop_count(const struct call *call, size_t *ret_count);
+bool glob_match(struct slice pattern, struct slice text);
+void get_length(struct call *call);
+bool member_put(const struct call *call, struct slice name, struct slice value);
+double score_of(const struct item *member);
+
+/* ---- client.c, pubsub.c and round.c ---- */
+
+enum place { HERE = -1, SPREAD = -2 }; /* any shard; several shards */
+
+struct client {
+	struct shard *shard;
+	struct gyre_handler_context *ctx;
+	struct gyre_buffer *input;
+	size_t needed;	     /* bytes of input before it is looked at again */
+	struct round *round; /* commands or replies of other shards, or NULL */
+	bool is_away;	     /* the round is with other shards */
+	bool is_paused;	     /* the client is not read from */
+	bool is_ending;	     /* it sends no more */
+	bool is_closing;
+	bool resp3;
+	bool in_transaction;
+	bool is_spoilt;	     /* a command of the transaction was refused */
+	struct text queue;   /* of the transaction */
+	size_t queued;	     /* commands of it */
+	int64_t queue_place; /* the shard they are for, or HERE */
+	uint64_t id;
+	struct item *names[2]; /* of channels and patterns that it is subscribed to */
+	char name[64];
+};
+
+extern const struct gyre_class client_class;
+
+int client_init(struct gyre_channel *channel, void *kv);
+bool client_can_reply(struct client *client);
+size_t client_subscriptions(const struct client *client);
+void client_unsubscribe(struct client *client);
+
+struct text *round_out(struct client *client);
+void round_replied(struct client *client, size_t from);
+void round_add(struct client *client, uint32_t shard, struct slice commands, size_t queued);
+void round_add_spread(const struct call *call);
+bool round_is_full(const struct round *round);
+void round_send(struct client *client);
+int round_visit(struct gyre_stack *stack);
+void round_deliver(struct client *client);
+void round_destroy(struct round *round);
+
+/* A round goes from shard to shard, and at last back to the client that has sent it. */
+struct travel {
+	struct round *round;
+};
+
+static inline void travel_end(struct travel *travel)
+{
+	round_destroy(travel->round);
+}
+GYRE_MESSAGE_OWNING(travel, 0x600, travel_end);
+
+/* What a subscriber is to read, after the first byte: '*', or '>' under RESP3. */
+struct published {
+	struct gyre_bytes *bytes;
+};
+
+static inline void published_end(struct published *published)
+{
+	gyre_bytes_unref(published->bytes);
+}
+GYRE_MESSAGE_OWNING(published, 0x601, published_end);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * The protocol of Redis, RESP2 and RESP3. A command is an array of bulk strings, or a line of
+ * words; it is parsed where it stands, when all of it is there.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kv.h"
+
+enum { NUMBER_BYTES_MAX = 24, PART_BYTES_MIN = 6 };
+
+/* ---- numbers and words ---- */
+
+bool slice_is(struct slice slice, const char *word)
+{
+	return strlen(word) == slice.count && strncasecmp(slice.bytes, word, slice.count) == 0;
+}
+
+/* As Redis wants them: no plus, no leading zeros, no spaces. */
+bool slice_integer(struct slice slice, int64_t *ret_number)
+{
+	bool negative = slice.count > 0 && slice.bytes[0] == '-';
+	size_t digits = slice.count - negative;
+	uint64_t number = 0;
+
+	if (digits == 0 || digits > 19 || (slice.bytes[negative] == '0' && slice.count > 1)) {
+		return false;
+	}
+	for (size_t i = negative; i < slice.count; i++) {
+		unsigned digit = (unsigned)slice.bytes[i] - '0';
+
+		if (digit > 9) {
+			return false;
+		}
+		number = 10 * number + digit;
+	}
+	*ret_number = (int64_t)(negative ? 0 - number : number);
+	return number <= (uint64_t)INT64_MAX + negative;
+}
+
+bool slice_double(struct slice slice, double *ret_number)
+{
+	char text[128];
+	char *end;
+
+	if (slice.count == 0 || slice.count >= sizeof(text) ||
+	    strchr(" \t\n\v\f\r", *slice.bytes)) {
+		return false;
+	}
+	memcpy(text, slice.bytes, slice.count);
+	text[slice.count] = '\0';
+	*ret_number = strtod(text, &end);
+	return end == text + slice.count && !isnan(*ret_number);
+}
+
+/* ---- memory that grows ---- */
+
+char *text_room(struct text *text, size_t count)
+{
+	if (text->room - text->count < count) {
+		size_t room = 2 * text->count + count + 128;
+		char *bytes = text->failed || text->count + count > OUTPUT_BYTES_MAX
+				      ? NULL
+				      : (char *)realloc(text->bytes, room);
+
+		if (bytes == NULL) {
+			text->failed = true;
+			return NULL;
+		}
+		text->bytes = bytes;
+		text->room = room;
+	}
+	return text->bytes + text->count;
+}
+
+void text_add(struct text *text, const void *bytes, size_t count)
+{
+	char *room = text_room(text, count);
+
+	if (room != NULL) {
+		memcpy(room, bytes, count);
+		text->count += count;
+	}
+}
+
+/* ---- commands ---- */
+
+static ssize_t refuse(struct args *args, const char *error)
+{
+	(void)snprintf(args->error, sizeof(args->error), "%s", error);
+	return -1;
+}
+
+static void add_arg(struct args *args, const char *bytes, size_t count)
+{
+	text_add(&args->list, &(struct slice){ bytes, count }, sizeof(struct slice));
+	args->count++;
+}
+
+/* Reads the number of a line as "$5\r\n", and goes behind it. 0 if it is not whole, -1 if it has
+ * none. */
+static int parse_number(struct slice input, size_t *at, int64_t *ret_number)
+{
+	const char *number = input.bytes + *at + 1;
+	size_t left = input.count - *at - 1;
+	const char *end;
+
+	if (left > 2 && number[1] == '\r' && (unsigned char)(number[0] - '0') < 10) {
+		*ret_number = number[0] - '0';
+		*at += 4;
+		return 1;
+	}
+	end = (const char *)memchr(number, '\r', left < NUMBER_BYTES_MAX ? left : NUMBER_BYTES_MAX);
+	if (end == NULL || end + 1 == input.bytes + input.count) {
+		return end == NULL && left >= NUMBER_BYTES_MAX ? -1 : 0;
+	}
+	*at += (size_t)(end - number) + 3;
+	return slice_integer((struct slice){ number, (size_t)(end - number) }, ret_number) ? 1 : -1;
+}
+
+static ssize_t parse_line(struct args *args, struct slice input)
+{
+	const char *at = input.bytes;
+	const char *end = (const char *)memchr(at, '\n', input.count);
+
+	if (end == NULL) {
+		return input.count < LINE_BYTES_MAX ? 0 : refuse(args, "too big inline request");
+	}
+	while (at < end) {
+		const char *word = at;
+
+		while (at < end && *at != ' ' && (*at < '\t' || *at > '\r')) {
+			at++;
+		}
+		if (at > word) {
+			add_arg(args, word, (size_t)(at - word));
+		}
+		at++;
+	}
+	return end + 1 - input.bytes;
+}
+
+static ssize_t parse_array(struct args *args, struct slice input, uint64_t value_max)
+{
+	size_t at = 0;
+	int64_t left = 0;
+	int64_t bytes;
+	int r = parse_number(input, &at, &left);
+
+	if (r < 0 || left > ARGS_MAX) {
+		return refuse(args, "invalid multibulk length");
+	}
+	for (; r > 0 && left > 0; left--) {
+		args->needed = at + PART_BYTES_MIN * (size_t)left;
+		if (at < input.count && input.bytes[at] != '$') {
+			(void)snprintf(args->error, sizeof(args->error), "expected '$', got '%c'",
+				       input.bytes[at]);
+			return -1;
+		}
+		r = at < input.count ? parse_number(input, &at, &bytes) : 0;
+		if (r < 0 || (r > 0 && (bytes < 0 || (uint64_t)bytes > value_max))) {
+			return refuse(args, "invalid bulk length");
+		}
+		if (r > 0 && at + (size_t)bytes > COMMAND_BYTES_MAX) {
+			return refuse(args, "too big request");
+		}
+		if (r > 0 && input.count - at < (size_t)bytes + 2) {
+			args->needed = at + (size_t)bytes + 2 + PART_BYTES_MIN * (size_t)(left - 1);
+			r = 0;
+		}
+		if (r > 0) {
+			add_arg(args, input.bytes + at, (size_t)bytes);
+			at += (size_t)bytes + 2;
+		}
+	}
+	return r > 0 ? (ssize_t)at : 0;
+}
+
+/* How many bytes the first command has, 0 if it is not whole, or -1 with an error. */
+ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max)
+{
+	ssize_t bytes;
+
+	args->list.count = args->count = args->needed = 0;
+	bytes = *input.bytes == '*' ? parse_array(args, input, value_max) : parse_line(args, input);
+	return args->list.failed ? refuse(args, "out of memory") : bytes;
+}
+
+/* ---- replies ---- */
+
+static char *put_head(char *at, char kind, int64_t number)
+{
+	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+	char digits[NUMBER_BYTES_MAX];
+	char *digit = digits + sizeof(digits);
+
+	do {
+		*--digit = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (number < 0) {
+		*--digit = '-';
+	}
+	*at++ = kind;
+	while (digit < digits + sizeof(digits)) {
+		*at++ = *digit++;
+	}
+	*at++ = '\r';
+	*at++ = '\n';
+	return at;
+}
+
+/* A kind of reply, a number, and the end of the line. */
+void reply_head(struct text *text, char kind, int64_t number)
+{
+	char *at = text_room(text, NUMBER_BYTES_MAX + 3);
+
+	if (at != NULL) {
+		text->count = (size_t)(put_head(at, kind, number) - text->bytes);
+	}
+}
+
+void reply_bulk(struct text *text, struct slice bulk)
+{
+	char *at = text_room(text, bulk.count + NUMBER_BYTES_MAX + 5);
+
+	if (at != NULL) {
+		at = put_head(at, '$', (int64_t)bulk.count);
+		memcpy(at, bulk.bytes, bulk.count);
+		memcpy(at + bulk.count, "\r\n", 2);
+		text->count = (size_t)(at + bulk.count + 2 - text->bytes);
+	}
+}
+
+void reply_text(struct text *text, const char *bytes)
+{
+	text_add(text, bytes, strlen(bytes));
+}
+
+void reply_string(struct text *text, const char *bytes)
+{
+	reply_bulk(text, (struct slice){ bytes, strlen(bytes) });
+}
+
+/* An array of so many elements, which under RESP3 is a set ('~') or a map ('%') of pairs. */
+void reply_list(struct text *text, char kind, size_t count)
+{
+	reply_head(text, text->resp3 ? kind : '*',
+		   (int64_t)(text->resp3 && kind == '%' ? count / 2 : count));
+}
+
+void reply_null(struct text *text)
+{
+	reply_text(text, text->resp3 ? "_\r\n" : "$-1\r\n");
+}
+
+void reply_double(struct text *text, double number)
+{
+	char digits[64];
+
+	(void)snprintf(digits, sizeof(digits), "%.17g", number);
+	if (text->resp3) {
+		reply_text(text, ",");
+		reply_text(text, digits);
+		reply_text(text, "\r\n");
+	} else {
+		reply_string(text, digits);
+	}
+}
+
+/* What clients have sent may be part of it, but it stays one line. */
+void reply_error(struct text *text, const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	for (char *at = line; (at = strpbrk(at, "\r\n")) != NULL;) {
+		*at = ' ';
+	}
+	reply_text(text, "-");
+	reply_text(text, line);
+	reply_text(text, "\r\n");
+}

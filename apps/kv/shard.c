@@ -1,0 +1,176 @@
+/*
+ * A shard: the keys of a loop, which all handlers of that loop reach as the data of the loop, and
+ * the actor that runs commands which come from other loops. The keys are spread over many small
+ * trees. A key whose time is over is removed when a command finds it, or by the timer of the actor,
+ * which looks at some of the trees each time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kv.h"
+
+enum { TICK_MS = 100, TICK_ITEMS = 20000 };
+
+/* ---- keys ---- */
+
+/* The link to a key, or where there is none. */
+struct item **shard_find(struct shard *shard, uint64_t hash, struct slice key)
+{
+	struct item **link = tree_find(&shard->trees[hash % SHARD_TREES], (double)hash, key);
+
+	if (*link != NULL && (*link)->expires_ms != 0 && (*link)->expires_ms <= shard->now_ms) {
+		shard->counts[EXPIRED]++;
+		shard_remove(shard, *link);
+		link = tree_find(&shard->trees[hash % SHARD_TREES], (double)hash, key);
+	}
+	return link;
+}
+
+/* Adds a key that is missing; NULL without memory. */
+struct item *shard_add(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes)
+{
+	struct item *item =
+		tree_add(&shard->trees[hash % SHARD_TREES], (double)hash, key, value_bytes);
+
+	shard->counts[KEYS] += item != NULL;
+	return item;
+}
+
+void shard_remove(struct shard *shard, struct item *item)
+{
+	uint64_t hash = hash_of(item_key(item));
+
+	shard_set_expiry(shard, item, 0);
+	tree_remove(&shard->trees[hash % SHARD_TREES], (double)hash, item_key(item));
+	shard->counts[KEYS]--;
+}
+
+void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms)
+{
+	shard->counts[EXPIRING] += (expires_ms != 0) - (uint64_t)(item->expires_ms != 0);
+	item->expires_ms = expires_ms;
+}
+
+void shard_clear(struct shard *shard)
+{
+	for (size_t i = 0; i < SHARD_TREES; i++) {
+		tree_destroy(shard->trees[i]);
+		shard->trees[i] = NULL;
+	}
+	shard->counts[KEYS] = shard->counts[EXPIRING] = 0;
+}
+
+/* As in clusters of Redis, what stands in braces chooses the shard, so that keys can be kept
+ * together. */
+uint32_t shard_of(const struct kv *kv, struct slice key, uint64_t hash)
+{
+	const char *open = (const char *)memchr(key.bytes, '{', key.count);
+	size_t rest = open == NULL ? 0 : key.count - (size_t)(open + 1 - key.bytes);
+	const char *close = open == NULL ? NULL : (const char *)memchr(open + 1, '}', rest);
+
+	if (close != NULL && close > open + 1) {
+		hash = hash_of((struct slice){ open + 1, (size_t)(close - open) - 1 });
+	}
+	return (uint32_t)((hash >> 32) * kv->loops >> 32);
+}
+
+/* ---- the loop and the actor ---- */
+
+void shard_look_at_clock(struct shard *shard)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	shard->now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void shard_show_figures(struct shard *shard)
+{
+	shard->counts[MEMORY] = memory_used();
+	for (size_t i = 0; i < FIGURES; i++) {
+		atomic_store_explicit(&shard->figures[i], shard->counts[i], memory_order_relaxed);
+	}
+}
+
+struct due {
+	uint64_t now_ms;
+	struct item *item;
+};
+
+static void look_at_time(struct item *item, void *arg)
+{
+	struct due *due = (struct due *)arg;
+
+	due->item = item->expires_ms != 0 && item->expires_ms <= due->now_ms ? item : due->item;
+}
+
+static int tick(struct gyre_stack *stack)
+{
+	struct shard *shard = (struct shard *)gyre_loop_data(stack);
+	size_t seen = 0;
+
+	shard_look_at_clock(shard);
+	for (size_t i = 0; i < SHARD_TREES && seen < TICK_ITEMS && shard->counts[EXPIRING] > 0;) {
+		struct item *tree = shard->trees[shard->cursor % SHARD_TREES];
+		struct due due = { .now_ms = shard->now_ms };
+
+		seen += tree_count(tree);
+		tree_visit(tree, 0, tree_count(tree), false, look_at_time, &due);
+		if (due.item != NULL) {
+			shard->counts[EXPIRED]++;
+			shard_remove(shard, due.item);
+		} else {
+			shard->cursor++;
+			i++;
+		}
+	}
+	shard_show_figures(shard);
+	return gyre_return(stack);
+}
+
+static int begin(struct gyre_stack *stack)
+{
+	const struct gyre_timer_options often = { .delay_ns = GYRE_MILLISECONDS(TICK_MS),
+						  .period_ns = GYRE_MILLISECONDS(TICK_MS) };
+
+	return gyre_timer_start(stack, 0, &often);
+}
+
+static const struct gyre_route notices[] = { GYRE_ROUTE(travel, round_visit), GYRE_ROUTE_END };
+static const struct gyre_route events[] = { GYRE_ROUTE(gyre_timeout, tick), GYRE_ROUTE_END };
+
+const struct gyre_class shard_class = {
+	.name = "shard",
+	.behaviour = { .notice_routes = notices, .event_routes = events },
+	.mount = begin,
+};
+
+int shard_init(struct gyre_system *system, uint32_t loop, void *kv, void **ret_shard)
+{
+	struct shard *shard = (struct shard *)calloc(1, sizeof(*shard));
+
+	(void)system;
+	if (shard == NULL) {
+		return -ENOMEM;
+	}
+	shard->kv = (struct kv *)kv;
+	shard->index = loop;
+	shard->kv->shards[loop] = shard;
+	*ret_shard = shard;
+	return 0;
+}
+
+void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv)
+{
+	struct shard *shard = (struct shard *)data;
+
+	(void)system;
+	(void)loop;
+	(void)kv;
+	shard_clear(shard);
+	free(shard->args.list.bytes);
+	free(shard->out.bytes);
+	free(shard);
+}
