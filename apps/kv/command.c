@@ -169,11 +169,13 @@ void call_run_text(struct call *call, struct slice commands)
 	while (commands.count > 0) {
 		ssize_t bytes = resp_parse(args, commands, UINT64_MAX);
 
-		if (bytes <= 0) {
+		if (bytes > 0) {
+			call_set(call, (struct slice *)(void *)args->list.bytes, args->count);
+		}
+		if (bytes <= 0 || call->command == NULL) { /* without memory */
 			call->out->failed = true;
 			return;
 		}
-		call_set(call, (struct slice *)(void *)args->list.bytes, args->count);
 		call_run(call);
 		commands.bytes += bytes;
 		commands.count -= (size_t)bytes;

@@ -98,7 +98,7 @@ static void get_all(struct call *call)
 {
 	size_t count = item_length(call->item);
 
-	reply_list(call->out, call->command->missing,
+	reply_list(call->out, (char)call->command->missing,
 		   call->command->variant == (NAMES | VALUES) ? 2 * count : count);
 	tree_visit(call->item->members, 0, count, false, reply_member, call);
 }
@@ -116,8 +116,8 @@ static void pop(struct call *call)
 		reply_null(call->out);
 	}
 	for (; count > 0; count--) {
-		struct item *member =
-			tree_take(&call->item->members, random_number() % item_length(call->item));
+		struct item **members = &call->item->members;
+		struct item *member = tree_take(members, random_number() % (*members)->count);
 
 		reply_bulk(call->out, item_key(member));
 		item_destroy(member);

@@ -59,7 +59,9 @@ static void pop(struct call *call)
 		reply_text(call->out, call->out->resp3	 ? "_\r\n"
 				      : call->count == 3 ? "*-1\r\n"
 							 : "$-1\r\n");
-	} else if (call->count == 3) {
+		return;
+	}
+	if (call->count == 3) {
 		reply_head(call->out, '*', (int64_t)count);
 	}
 	for (; count > 0; count--) {
@@ -214,7 +216,7 @@ static void get_scores(struct call *call)
 	size_t count = item_length(call->item);
 	bool with_scores = false;
 	int how = call->command->variant;
-	size_t ranks[2];
+	size_t ranks[2] = { 0 };
 
 	for (size_t i = 4; i < call->count; i++) {
 		if (slice_is(call->args[i], "withscores")) {
@@ -247,7 +249,7 @@ static void get_scores(struct call *call)
 
 static void count_scores(struct call *call)
 {
-	size_t ranks[2];
+	size_t ranks[2] = { 0 };
 
 	if (find_scores(call, 2, 3, ranks)) {
 		reply_head(call->out, ':',

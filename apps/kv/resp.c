@@ -231,8 +231,10 @@ void reply_bulk(struct text *text, struct slice bulk)
 	if (at != NULL) {
 		at = put_head(at, '$', (int64_t)bulk.count);
 		memcpy(at, bulk.bytes, bulk.count);
-		memcpy(at + bulk.count, "\r\n", 2);
-		text->count = (size_t)(at + bulk.count + 2 - text->bytes);
+		at += bulk.count;
+		*at++ = '\r';
+		*at++ = '\n';
+		text->count = (size_t)(at - text->bytes);
 	}
 }
 

@@ -161,14 +161,15 @@ void round_add_spread(const struct call *call)
 	}
 	for (size_t i = 0; i < parts; i++) {
 		enum kind kind = is_list ? ELEMENT : i + 1 < parts ? PART : LAST_PART;
-		const struct slice *keys = call->args + 1 + i * step;
-		struct slice args[3] = { call->args[0], keys[0], keys[step > 1] };
+		const struct slice *key = call->args + 1 + i * step;
 
 		if (step == 0) {
 			add_part(call, (uint32_t)i, kind, call->args, call->count);
 		} else {
-			add_part(call, shard_of(kv, keys[0], hash_of(keys[0])), kind, args,
-				 1 + step);
+			struct slice args[3] = { call->args[0], key[0], key[step - 1] };
+
+			add_part(call, shard_of(kv, key[0], hash_of(key[0])), kind, args,
+				 step == 1 ? 2 : 3);
 		}
 	}
 }

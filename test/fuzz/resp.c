@@ -1,87 +1,71 @@
 /*
- * Commands of gyre-kv's clients: a stream is parsed to the same commands whether it comes in one
- * piece or in many, and each command again to the same arguments.
+ * Commands of gyre-kv's clients: what is parsed stays within its bytes, a command that is cut off
+ * is waited for and not refused, and no longer than until it is whole.
  */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include <gyre/bytes.h>
 
 #include "../../apps/kv/kv.h"
 #include "fuzz.h"
 
-static struct args whole_args;
-static struct args cut_args;
+static struct args args;
 
-static void append(struct gyre_buffer *buffer, const uint8_t *bytes, size_t count)
+static void require_within(struct slice command)
 {
-	struct gyre_bytes *piece = gyre_bytes_create(bytes, count);
+	const struct slice *list = (const struct slice *)(const void *)args.list.bytes;
 
-	fuzz_require(gyre_buffer_append_shared(buffer, piece) == 0, "no piece");
-	gyre_bytes_unref(piece);
-}
-
-static void require_same(const struct args *one, const struct args *other)
-{
-	fuzz_require(one->count == other->count, "another number of arguments");
-	for (size_t i = 0; i < one->count; i++) {
-		fuzz_require(slice_equal(one->list[i], other->list[i]), "another argument");
+	for (size_t i = 0; i < args.count; i++) {
+		fuzz_require(list[i].bytes >= command.bytes &&
+				     list[i].bytes + list[i].count <= command.bytes + command.count,
+			     "an argument that is not of the command");
 	}
 }
 
-/* Parses one command of each, of which @bytes are the plain bytes. False at the last. */
-static bool parse(struct gyre_buffer *whole, struct gyre_buffer *cut, size_t value_max,
-		  struct slice bytes)
+/* Bytes of their own, so that each read behind the last is seen. */
+static ssize_t parse_copy(struct slice input, uint64_t value_max)
 {
-	const char *whole_error = NULL;
-	const char *cut_error = NULL;
-	long r = resp_parse(&whole_args, whole, value_max, &whole_error);
+	char *copy = (char *)malloc(input.count);
+	ssize_t bytes;
 
-	fuzz_require(resp_parse(&cut_args, cut, value_max, &cut_error) == r, "another length");
-	if (r <= 0) {
-		fuzz_require(r != -EPROTO || strcmp(whole_error, cut_error) == 0, "another error");
-		return false;
+	fuzz_require(copy != NULL, "no memory");
+	memcpy(copy, input.bytes, input.count);
+	bytes = resp_parse(&args, (struct slice){ copy, input.count }, value_max);
+	fuzz_require(bytes <= (ssize_t)input.count, "more than there is");
+	if (bytes > 0) {
+		require_within((struct slice){ copy, (size_t)bytes });
 	}
-	fuzz_require((size_t)r <= bytes.count, "more than there is");
-	require_same(&whole_args, &cut_args);
-	bytes.count = (size_t)r;
-	fuzz_require(resp_parse_again(&cut_args, bytes) == r, "another length the second time");
-	require_same(&whole_args, &cut_args);
-	(void)gyre_buffer_skip(whole, (size_t)r);
-	(void)gyre_buffer_skip(cut, (size_t)r);
-	return gyre_buffer_bytes(whole) > 0;
+	free(copy);
+	return bytes;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz fuzz = fuzz_begin(data, size);
-	struct codec_rig *rig = fuzz_rig();
-	size_t value_max = (fuzz_byte(&fuzz) & 1) != 0 ? 8 : KEY_BYTES_MAX;
-	struct gyre_buffer *whole = gy_buffer_get(&rig->channels.pools);
-	struct gyre_buffer *cut = gy_buffer_get(&rig->channels.pools);
+	uint64_t value_max = (fuzz_byte(&fuzz) & 1) != 0 ? 8 : KEY_BYTES_MAX;
 	struct slice left = { (const char *)fuzz.bytes, fuzz.count };
 
-	fuzz_require(whole != NULL && cut != NULL, "no buffer");
-	if (left.count > 0) {
-		append(whole, fuzz.bytes, fuzz.count);
-	}
-	for (size_t at = 0; at < left.count;) {
-		size_t count = 1 + fuzz_below(&fuzz, left.count - at);
+	while (left.count > 0) {
+		ssize_t bytes = parse_copy(left, value_max);
+		size_t count = args.count;
+		struct slice cut = left;
 
-		append(cut, (const uint8_t *)left.bytes + at, count);
-		at += count;
+		if (bytes <= 0) {
+			fuzz_require(bytes == 0 || *args.error != '\0', "an error without a text");
+			break;
+		}
+		fuzz_require(parse_copy((struct slice){ left.bytes, (size_t)bytes }, value_max) ==
+					     bytes &&
+				     args.count == count,
+			     "another command by itself");
+		cut.count = fuzz_below(&fuzz, (size_t)bytes);
+		if (cut.count > 0) {
+			fuzz_require(parse_copy(cut, value_max) == 0, "a part is a command");
+			fuzz_require(args.needed <= (size_t)bytes, "more is wanted than there is");
+		}
+		left.bytes += bytes;
+		left.count -= (size_t)bytes;
 	}
-	while (left.count > 0 && parse(whole, cut, value_max, left)) {
-		size_t count = gyre_buffer_bytes(whole);
-
-		left.bytes += left.count - count;
-		left.count = count;
-	}
-	gyre_buffer_destroy(whole);
-	gyre_buffer_destroy(cut);
-	free(whole_args.list);
-	free(cut_args.list);
-	whole_args = cut_args = (struct args){ 0 };
-	(void)fuzz_rig(); /* aborts if anything is out */
+	free(args.list.bytes);
+	args = (struct args){ 0 };
 	return 0;
 }
