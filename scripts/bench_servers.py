@@ -1,5 +1,6 @@
 """The questions of scripts/bench about servers: echo, beside limit programs and other libraries."""
 
+import resource
 import signal
 import socket
 import tempfile
@@ -231,3 +232,63 @@ def stream_cases(settings):
                                               "--depth", 4]), metrics, targets)
         for size in (16 * 1024, 256 * 1024) for connections in (1, 8)
     ]
+
+
+IDLE_CONNECTIONS = 10_000
+PIPELINE = "pipeline"
+
+
+def session_options(answer):
+    return lambda place: ["--bind", place.gyre, "--cpus", 0, "--answer", answer]
+
+
+def resident_bytes(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
+
+
+def measure_idle_sessions(settings):
+    """What connections hold that have served one request each, beside what the kernel takes."""
+    needed = IDLE_CONNECTIONS + 500
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise BenchError(f"{needed} descriptors are needed, and {hard} are allowed: raise ulimit -Hn")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
+    place = Tcp()
+    server = start(settings, [settings.path("perf/sessions"), *session_options("actor")(place)])
+    try:
+        wait_until_served(server, place)
+        before = resident_bytes(server.pid)
+        connections = [socket.create_connection(("127.0.0.1", place.port)) for _ in range(IDLE_CONNECTIONS)]
+        for connection in connections:
+            connection.sendall(bytes(64))
+            connection.recv(64, socket.MSG_WAITALL)
+        held = resident_bytes(server.pid) - before
+        for connection in connections:
+            connection.close()
+        stop(server)
+    finally:
+        server.kill()
+        server.wait()
+    return {"bytes_per_connection": held / IDLE_CONNECTIONS}
+
+
+def session_cases(settings):
+    """Requests that the actor of their connection answers, beside those that its pipeline does."""
+    def case(connections, depth):
+        client = ["--connections", connections, "--size", 64, "--depth", depth]
+        return Case("sessions", f"{connections} connections, 64 bytes, depth {depth}", [
+            Variant(name, "perf/sessions",
+                    measure_server("perf/sessions", session_options(answer), Tcp, "perf/load", client))
+            for name, answer in ((GYRE, "actor"), (PIPELINE, "pipeline"))
+        ], [Metric("requests_per_s", "requests/s"),
+            Metric("server_cpu_ns_per_request", "ns server CPU/request"),
+            Metric("server_user_ns_per_request", "ns user CPU/request")],
+                    [Target("server_cpu_ns_per_request", "<=", 1.15, PIPELINE)])
+
+    return [case(connections, depth) for connections in settings.connections or [50, 500]
+            for depth in settings.depths or [1, 16]] + [
+        Case("sessions", f"{IDLE_CONNECTIONS:,} idle connections with an actor of 64 bytes of state",
+             [Variant(GYRE, "perf/sessions", measure_idle_sessions)],
+             [Metric("bytes_per_connection", "bytes a connection")],
+             [Target("bytes_per_connection", "<=", 1536)])]

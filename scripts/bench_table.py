@@ -14,7 +14,7 @@ BEGIN = "<!-- scripts/bench --table: begin -->"
 END = "<!-- scripts/bench --table: end -->"
 LIMITS = ("limit", "io_uring", "recvmmsg", "sockets")
 TITLES = {"ring": "ring", "ask": "ask and reply", "fanin": "fan-in", "outside": "other threads",
-          "inspect": "inspection", "spawn": "spawn", "echo": "TCP echo", "unix": "Unix echo",
+          "inspect": "inspection", "spawn": "spawn", "sessions": "connections with an actor", "echo": "TCP echo", "unix": "Unix echo",
           "many": "TCP echo", "accept": "TCP accept", "stream": "TCP stream", "udp": "UDP echo",
           "nodes": "nodes", "growth": "growth"}
 # What a unit of work is, and what is said beside its rate: key, text, scale.
