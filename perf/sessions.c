@@ -1,6 +1,6 @@
 /*
- * Connections that have an actor each: a server of requests of a fixed size, which are answered by
- * the handler of the pipeline, or by the connection's actor, to which the handler sends each. Both
+ * Connections that have an actor each: a server of requests, which are answered by the handler of
+ * the pipeline, or by the connection's actor, to which the handler sends each. Both
  * change the same state, of 64 bytes, and answer with the request's bytes.
  */
 #include <errno.h>
@@ -95,7 +95,7 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	static const struct gyre_handler here = { .name = "session", .read = answer_here };
 	static const struct gyre_handler there = { .name = "session", .read = pass_on };
 	const struct gyre_fixed_options requests = { .frame_bytes = (size_t)current->bytes };
-	int r = gyre_fixed_codec_add(channel, GYRE_LAST, &requests);
+	int r = current->bytes == 0 ? 0 : gyre_fixed_codec_add(channel, GYRE_LAST, &requests);
 
 	return r < 0 ? r
 		     : gyre_pipeline_add(channel, GYRE_LAST,
@@ -154,9 +154,9 @@ int main(int argc, char **argv)
 		  .max = 1024 },
 		{ .name = "size",
 		  .kind = PERF_OPTION_NUMBER,
-		  .help = "bytes of a request",
+		  .help = "bytes of a request; 0: each read is one",
 		  .value = &settings.bytes,
-		  .min = 1,
+		  .min = 0,
 		  .max = 32768 },
 	};
 

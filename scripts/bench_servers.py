@@ -255,7 +255,7 @@ def measure_idle_sessions(settings):
         raise BenchError(f"{needed} descriptors are needed, and {hard} are allowed: raise ulimit -Hn")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
     place = Tcp()
-    server = start(settings, [settings.path("perf/sessions"), *session_options("actor")(place)])
+    server = start(settings, [settings.path("perf/sessions"), *session_options("actor")(place), "--size", 0])
     try:
         wait_until_served(server, place)
         before = resident_bytes(server.pid)
