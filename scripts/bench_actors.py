@@ -60,7 +60,8 @@ def ask_cases(settings):
 def spawn_cases(_settings):
     return [
         Case("spawn", "a million idle actors without state",
-             [Variant(GYRE, "perf/spawn", measure_program("perf/spawn", "--actors", 1_000_000))],
+             [Variant(GYRE, "perf/spawn", measure_program("perf/spawn", "--actors", 1_000_000)),
+              Variant("limit", "perf/limit/spawn", measure_program("perf/limit/spawn", "--actors", 1_000_000))],
              [Metric("spawns_per_s", "spawns/s"), Metric("rss_bytes", "bytes resident"),
               Metric("bytes_per_actor", "bytes an actor"), Metric("churn_per_s", "come and go/s"),
               Metric("allocations", "allocations")],
