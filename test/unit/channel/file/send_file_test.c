@@ -214,7 +214,7 @@ Test(send_file, is_sent_before_its_actor_ends, .init = begin, .fini = end)
 /* So that calls on the socket take but a part of what they are given. */
 static void narrow(void)
 {
-	const int little = 4096;
+	const int little = 16384;
 	int fd = channel->endpoint.fd;
 
 	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof(little)), 0);
