@@ -6,8 +6,6 @@
 
 #include "kv.h"
 
-enum { SCAN_TREES_MAX = 10000 };
-
 static const char *const type_names[] = { "none", "string", "list", "set", "zset", "hash" };
 
 /* STRLEN, LLEN, HLEN, SCARD and ZCARD. */
@@ -107,13 +105,15 @@ struct scan {
 	struct slice pattern; /* without bytes for none */
 	struct slice type;
 	struct text found;
-	int64_t count;
+	int64_t count; /* of what was found */
+	int64_t seen;
 };
 
 static void found_key(struct item *item, void *arg)
 {
 	struct scan *scan = (struct scan *)arg;
 
+	scan->seen++;
 	if ((item->expires_ms == 0 || item->expires_ms > scan->call->shard->now_ms) &&
 	    (scan->pattern.bytes == NULL || glob_match(scan->pattern, item_key(item))) &&
 	    (scan->type.bytes == NULL || slice_is(scan->type, type_names[item->type]))) {
@@ -156,7 +156,7 @@ static void scan_keys(struct call *call)
 		return;
 	}
 	cursor /= loops;
-	for (int i = 0; i < SCAN_TREES_MAX && scan.count < wanted && cursor < SHARD_TREES; i++) {
+	while (scan.seen < wanted && cursor < SHARD_TREES) {
 		struct item *tree = shard->trees[cursor++];
 
 		tree_visit(tree, 0, tree_count(tree), false, found_key, &scan);

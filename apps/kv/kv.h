@@ -123,7 +123,6 @@ struct args {
 };
 
 ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max);
-char *text_room(struct text *text, size_t count);
 void text_add(struct text *text, const void *bytes, size_t count);
 void reply_head(struct text *text, char kind, int64_t number);
 void reply_text(struct text *text, const char *bytes); /* as it is */

@@ -59,7 +59,7 @@ bool slice_double(struct slice slice, double *ret_number)
 
 /* ---- memory that grows ---- */
 
-char *text_room(struct text *text, size_t count)
+static char *text_room(struct text *text, size_t count)
 {
 	if (text->room - text->count < count) {
 		size_t room = 2 * text->count + count + 128;

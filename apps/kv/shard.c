@@ -11,7 +11,7 @@
 
 #include "kv.h"
 
-enum { TICK_MS = 100, TICK_ITEMS = 20000 };
+enum { TICK_MS = 100, TICK_ITEMS = 20000, DUE_MAX = 64 };
 
 /* ---- keys ---- */
 
@@ -96,14 +96,17 @@ void shard_show_figures(struct shard *shard)
 
 struct due {
 	uint64_t now_ms;
-	struct item *item;
+	size_t count;
+	struct item *items[DUE_MAX];
 };
 
 static void look_at_time(struct item *item, void *arg)
 {
 	struct due *due = (struct due *)arg;
 
-	due->item = item->expires_ms != 0 && item->expires_ms <= due->now_ms ? item : due->item;
+	if (item->expires_ms != 0 && item->expires_ms <= due->now_ms && due->count < DUE_MAX) {
+		due->items[due->count++] = item;
+	}
 }
 
 static int tick(struct gyre_stack *stack)
@@ -118,12 +121,13 @@ static int tick(struct gyre_stack *stack)
 
 		seen += tree_count(tree);
 		tree_visit(tree, 0, tree_count(tree), false, look_at_time, &due);
-		if (due.item != NULL) {
-			shard->counts[EXPIRED]++;
-			shard_remove(shard, due.item);
-		} else {
+		if (due.count < DUE_MAX) { /* otherwise the tree is looked at again */
 			shard->cursor++;
 			i++;
+		}
+		shard->counts[EXPIRED] += due.count;
+		while (due.count > 0) {
+			shard_remove(shard, due.items[--due.count]);
 		}
 	}
 	shard_show_figures(shard);
