@@ -102,7 +102,7 @@ static void order_restart(struct gy_house *house, int error)
 	struct gy_restart *restart = restart_of(house);
 	uint32_t count;
 
-	if (restart == NULL || gy_house_is_stopped(house)) {
+	if (restart == NULL) {
 		gy_house_request_stop(house, error);
 		return;
 	}
@@ -164,6 +164,9 @@ void gy_house_failed(struct gy_house *house, int error)
 void gy_house_failed_for(struct gy_house *house, int error, const struct gyre_mail *origin)
 {
 	gy_assert(error < 0);
+	if (gy_house_is_stopped(house)) {
+		return; /* its end is settled, and so is the reason */
+	}
 	switch (house->class_info->class->strategy) {
 	case GYRE_STRATEGY_RESTART:
 		/* A child has failed while the mount waits, perhaps for that child. */
@@ -174,9 +177,7 @@ void gy_house_failed_for(struct gy_house *house, int error, const struct gyre_ma
 		}
 		break;
 	case GYRE_STRATEGY_ESCALATE:
-		if (!gy_house_is_stopped(house)) {
-			gy_supervise_report(house, error, false, origin);
-		}
+		gy_supervise_report(house, error, false, origin);
 		break;
 	case GYRE_STRATEGY_IGNORE:
 		break;

@@ -559,6 +559,27 @@ Test(supervision, that_escalates_to_the_root_names_the_actor_where_it_began)
 	model_close();
 }
 
+/* ---- no supervision ---- */
+
+Test(failure, of_an_actor_that_stops_does_not_shut_the_system_down)
+{
+	static const struct gyre_class class = {
+		.name = "essential",
+		.frame_bytes = sizeof(struct puppet_frame),
+		.behaviour.notice = puppet_run,
+		.strategy = GYRE_STRATEGY_SHUT_DOWN,
+	};
+	struct gyre_address actor;
+
+	model_open(1);
+	actor = model_spawn(&class, 0);
+	model_call(actor, stop_and_fail);
+	model_settle();
+	cr_assert_null(model_house(actor));
+	cr_assert_eq(model.shut_down, 0);
+	model_close();
+}
+
 /* ---- children of one that restarts ---- */
 
 static int fail_and_count(struct gyre_stack *stack)
