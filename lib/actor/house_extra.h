@@ -39,6 +39,7 @@ struct gy_house_extra {
 	int reason;	      /* for which it ends: a negative errno, or 0 */
 	bool awaits_channels; /* the end of this house does: see lifecycle.c */
 	bool awaits_children;
+	bool parts;		  /* goes on without its parent, which awaits that before it ends */
 	uint8_t shutdown_holds;	  /* phases that it is to hold, a bit each */
 	uint8_t shutdown_holding; /* the one that it holds now, or 0 */
 	bool count_at_home; /* its mail is to be counted from when it is back; see steal_actor.c */

@@ -192,8 +192,13 @@ void gy_channel_actor_lose(const struct gyre_channel *channel)
 	const struct gy_endpoints *owner = channel->endpoint.owner;
 
 	gy_assert(owner->channel == channel && gy_channel_is_closed(channel));
-	if (ends_actor(owner) && owner->house->status != GY_HOUSE_STOPPING) {
+	if (owner->house->status == GY_HOUSE_STOPPING) {
+		return;
+	}
+	if (ends_actor(owner)) {
 		gy_house_request_stop(owner->house, channel->reason);
+	} else {
+		owner->house->extra->parts = true; /* when the descriptor is closed */
 	}
 }
 

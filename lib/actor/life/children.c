@@ -177,13 +177,20 @@ void gy_family_orphan(struct gy_house *house)
 	const struct gy_kin kin = gy_kin_of_orphan(gy_homes_of(house->home->options.system));
 	int r;
 
+	house->extra->parts = false;
 	gy_family_leave(house);
 	r = gy_family_join(house, (struct gy_origin){ 0 }, &kin);
 	gy_assert(r == 0); /* a root is always there */
 	(void)r;
 }
 
-/* Orders all children to stop. True if there are none; else the last one reports. */
+/* Whether an order to stop is not for it. */
+static bool is_exempt(const struct gy_house *child)
+{
+	return child->status == GY_HOUSE_STOPPING || (child->extra != NULL && child->extra->parts);
+}
+
+/* Orders all children to stop. True if there are none; else the last one that leaves reports. */
 static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gyre_mail *order)
 {
 	struct gy_family *family = gy_family_find(home, parent);
@@ -199,7 +206,7 @@ static bool stop_family(struct gy_home *home, struct gy_origin parent, struct gy
 		struct gy_house *child = gy_house_at(home, slot);
 
 		slot = child->next_sibling;
-		if (child->status != GY_HOUSE_STOPPING) {
+		if (!is_exempt(child)) {
 			gy_house_order_stop(child);
 		}
 	}

@@ -1,6 +1,7 @@
 /* Connecting where a handler awaits the first connection, and actors that own a client's channel.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -168,6 +169,51 @@ Test(connect_await, gives_the_actor_of_the_channel_on_another_loop)
 	options_of_test.actor_class = &owner_class;
 	options_of_test.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 1 };
 	play_beside_server(connect_owned);
+}
+
+static uint32_t noticed; /* atomic */
+
+static int count_notice(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&noticed, gyre_actor_channel(stack) == NULL);
+	return gyre_return(stack);
+}
+
+static struct gyre_address lonely;
+
+static int tell_who(struct gyre_stack *stack)
+{
+	lonely = gyre_self(stack);
+	return gyre_return(stack);
+}
+
+/* The actor that has connected ends with its only connection. */
+Test(connect_await, leaves_an_actor_alone_that_goes_on_without_its_channel)
+{
+	static const struct gyre_class class = { .name = "lonely",
+						 .mount = tell_who,
+						 .clean = count_clean,
+						 .behaviour.notice = count_notice };
+	uint16_t port;
+	int fd;
+	struct gyre_connect_options options;
+
+	client_begin();
+	fd = client_listen(&port);
+	options = client_options(port);
+	options.actor_class = &class;
+	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	while (gy_load_acquire(&noticed) == 0 && gy_load_acquire(&cleaned) == 0) {
+		cr_assert_eq(notify_outside(lonely, 0), 0);
+		sched_yield();
+	}
+	cr_expect_eq(gy_load_acquire(&cleaned), 0);
+	(void)close(fd);
+	client_end();
+	cr_expect_eq(cleaned, 1);
 }
 
 /* ---- failures ---- */
