@@ -24,8 +24,13 @@
  * @init_channel that does, closes the connection alone, and then its handlers hear of nothing but
  * @removed. After an @init_channel that fails only @clean of the class is called.
  *
- * An actor of a channel restarts and fails like any other; nothing of that touches the channel.
- * While a restart is delayed the channel waits too.
+ * An actor of a channel restarts and fails like any other; nothing of that touches the channel,
+ * unless the actor ends. While a restart is delayed the channel waits too. The actor's parent is
+ * the library's and settles no failure: with GYRE_STRATEGY_ESCALATE the actor stops with it.
+ *
+ * A handler of the pipeline that fails, by gyre_context_fire_exception() or gyre_channel_abort(),
+ * is no failure of the actor, whose strategy is not asked: the channel ends with that error, and so
+ * does the actor, if it ends with its channel. An exception that a handler keeps ends nothing.
  *
  * Each channel has an actor of its own: of a client each round of attempts has another, and a
  * socket for datagrams that goes to another loop has one there.

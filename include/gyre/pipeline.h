@@ -277,7 +277,9 @@ static inline void *gyre_context_arg(const struct gyre_handler_context *ctx)
  * @ctx: the handler's place
  *
  * A handler of a pipeline cannot suspend, and the answer to an ask made with this stack is dropped.
- * Where a handler of the channel's actor has called into the pipeline, it is that handler's stack.
+ * Such a handler fails by gyre_context_fire_exception(), not by gyre_throw(); a message that it
+ * gives to gyre_throw_with() is destroyed. Where a handler of the channel's actor has called into
+ * the pipeline, the stack is that handler's.
  *
  * Return: the stack, or NULL.
  * Errors:

@@ -37,9 +37,8 @@ static void process_ready(struct gy_endpoints *endpoints, struct gy_stack *stack
 	if (gy_unlikely(!gy_list_empty(&channels->pools.waiting))) {
 		gy_buffer_waiters_wake(channels);
 	}
-	if (gy_unlikely(stack->dirty)) {
-		/* A handler of a pipeline cannot wait, so nobody would read these. */
-		gy_stack_clean(stack);
+	if (gy_unlikely(stack->dirty || stack->caused)) {
+		gy_stack_leave_pipeline(stack);
 	}
 }
 

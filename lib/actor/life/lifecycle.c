@@ -459,8 +459,8 @@ static bool open_channel(struct gy_home *home, struct gy_stack *stack, struct gy
 	gy_store_relaxed(&home->hook, house);
 	r = home->channel_ops->begin(stack, argument);
 	gy_store_relaxed(&home->hook, NULL);
-	if (gy_unlikely(stack->dirty)) {
-		gy_stack_clean(stack); /* handlers of a pipeline cannot wait */
+	if (gy_unlikely(stack->dirty || stack->caused)) {
+		gy_stack_leave_pipeline(stack);
 	}
 	if (r < 0) {
 		gy_house_request_stop(house, r);

@@ -263,6 +263,15 @@ void gy_stack_abort(struct gy_stack *stack, int error)
 	gy_stack_clean(stack);
 }
 
+void gy_stack_leave_pipeline(struct gy_stack *stack)
+{
+	gy_assert(!stack->suspended && stack->mail == NULL);
+	gy_cause_unref(stack->cause);
+	stack->cause = NULL;
+	stack->caused = false;
+	gy_stack_clean(stack);
+}
+
 int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count)
 {
 	gy_assert(state != 0 && stack->outstanding != NULL);

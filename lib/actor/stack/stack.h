@@ -204,6 +204,9 @@ static inline bool gy_stack_awaits_some(const struct gy_stack *stack)
 int gy_stack_suspend(struct gy_stack *stack, uint32_t state, uint32_t awaited_count);
 /* Makes the stack as good as new, and scratch again or free. */
 void gy_stack_clean(struct gy_stack *stack);
+/* Handlers of a pipeline have run on the stack: they cannot wait, and have no failure of their own
+ * that what they have thrown could be the cause of. */
+GY_COLD void gy_stack_leave_pipeline(struct gy_stack *stack);
 /* Ends a suspended stack of a house that stops. */
 void gy_stack_abort(struct gy_stack *stack, int error);
 

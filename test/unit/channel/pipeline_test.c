@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "actor/stack/stack.h"
 #include "rig.h"
 
 TestSuite(pipeline, .timeout = 60);
@@ -508,5 +509,43 @@ Test(pipeline, frees_the_places_of_removed_handlers_when_none_can_be_running)
 	cr_expect_not_null(trace.channel->pipeline.removed);
 	rig_settle(&rig);
 	cr_expect_null(trace.channel->pipeline.removed);
+	end();
+}
+
+/* ---- what is thrown ---- */
+
+static uint32_t destroyed;
+
+struct load {
+	uint64_t weight;
+};
+
+static void destroy_load(struct load *load)
+{
+	destroyed += load->weight != 0;
+}
+
+GYRE_MESSAGE_OWNING(load, 0x1021, destroy_load);
+
+static void read_and_throw(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	trace.error = gyre_throw_with(stack, -EIO, gyre_new(stack, load, 1));
+	gyre_context_fire_read(ctx, data);
+}
+
+static const struct gyre_handler throwing = { .name = "throwing", .read = read_and_throw };
+static const struct gyre_handler *const throwing_only[] = { &throwing, NULL };
+
+/* It would be the cause of the next failure of whatever actor on the loop. */
+Test(pipeline, destroys_a_message_that_a_handler_has_thrown)
+{
+	begin_with(throwing_only);
+	receive_something();
+	rig_settle(&rig);
+	cr_expect_eq(trace.error, -EIO);
+	cr_expect_eq(destroyed, 1);
+	cr_expect_not(rig_stack(&rig)->caused);
 	end();
 }
