@@ -5,8 +5,21 @@
 #include <gyre/move.h>
 
 #include <errno.h>
+#include <string.h>
+
+#include <gyre/watch.h>
 
 #include "actor/stack/stack.h"
+
+/* An end may have a cause behind its payload, which stays for gyre_terminated_cause(). */
+static int move_message(struct gyre_mail *mail, void *ret_payload)
+{
+	if (mail->type->id == GYRE_ID(gyre_terminated)) {
+		memcpy(ret_payload, mail->payload, mail->type->bytes);
+		return 0;
+	}
+	return gy_mail_move_out(mail, ret_payload);
+}
 
 int gyre_message_move(struct gyre_stack *stack, const struct gyre_type *type, void *ret_payload)
 {
@@ -15,7 +28,7 @@ int gyre_message_move(struct gyre_stack *stack, const struct gyre_type *type, vo
 	if (stack->message == NULL || !gy_type_equal(stack->type, type)) {
 		return -ENOENT;
 	}
-	r = gy_mail_move_out(gy_stack_of(stack)->mail, ret_payload);
+	r = move_message(gy_stack_of(stack)->mail, ret_payload);
 	if (r == 0) {
 		stack->message = NULL;
 		stack->type = NULL;

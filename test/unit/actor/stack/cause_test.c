@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <gyre/batch.h>
+#include <gyre/move.h>
 #include <gyre/tail.h>
 #include <gyre/watch.h>
 
@@ -207,7 +208,7 @@ static int hear(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static const struct gyre_class watcher_class = {
+static struct gyre_class watcher_class = {
 	.name = "watcher",
 	.frame_bytes = sizeof(struct puppet_frame),
 	.behaviour = { .notice = puppet_run, .event = hear },
@@ -252,6 +253,28 @@ static void fail_watched(gyre_handler_fn function)
 
 Test(cause, is_shared_by_all_who_watch_the_actor_that_ends_with_it)
 {
+	fail_watched(throw_load);
+	cr_assert_eq(told, 2);
+	cr_assert_eq(error, -EIO);
+	cr_assert_eq(weight, 7);
+	cr_assert_eq(destroyed, 1);
+	model_close();
+}
+
+static int move_and_hear(struct gyre_stack *stack)
+{
+	struct gyre_terminated terminated;
+
+	expect(gyre_move(stack, gyre_terminated, &terminated) == 0);
+	error = terminated.reason;
+	told++;
+	weight = gyre_terminated_cause(stack, load)->weight;
+	return gyre_return(stack);
+}
+
+Test(cause, stays_with_the_event_of_the_end_when_that_is_moved)
+{
+	watcher_class.behaviour.event = move_and_hear;
 	fail_watched(throw_load);
 	cr_assert_eq(told, 2);
 	cr_assert_eq(error, -EIO);
