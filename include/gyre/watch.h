@@ -66,7 +66,10 @@ GYRE_API int gyre_watch_pact(struct gyre_stack *stack, struct gyre_address actor
  * @stack: the stack of the event struct gyre_terminated
  * @type: the type it must have
  *
- * Mostly called through gyre_terminated_cause(). An actor of another node gives its reason alone.
+ * Mostly called through gyre_terminated_cause(). From an actor of another node the message comes as
+ * any message of its type would, once for each watcher. The reason comes alone if the type does not
+ * travel or is not among the types of this node (see node.h), if the message takes more than 65512
+ * bytes on the way or more than the connection has room for, or if the connection broke.
  *
  * Return: the payload, or NULL when the actor has not ended with a failure of gyre_throw_with(), or
  *   with a message of another type.

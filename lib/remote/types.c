@@ -82,3 +82,13 @@ uint16_t gy_type_tail_layout(const struct gyre_type *type)
 	}
 	return (uint16_t)(layout >> 48);
 }
+
+int gy_type_decode(const struct gyre_type *type, const void *bytes, uint32_t count, void *payload)
+{
+	struct gyre_decoder in = { .at = bytes, .left = count };
+	int r;
+
+	memset(payload, 0, type->bytes);
+	r = gy_type_encoding(type)->decode(payload, &in);
+	return r < 0 || in.error != 0 || in.left != 0 ? -EPROTO : 0;
+}

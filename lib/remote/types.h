@@ -69,6 +69,21 @@ static inline bool gy_type_is_encoded(const struct gyre_type *type)
 	return encoding != NULL && encoding->encode != NULL;
 }
 
+/* The payload of an encoded type from its bytes; -EPROTO, and then it may own something already. */
+int gy_type_decode(const struct gyre_type *type, const void *bytes, uint32_t count, void *payload);
+
+/* The same for any type without a tail; one that is not encoded has as many bytes as it says. */
+static inline int gy_type_fill(const struct gyre_type *type, const void *bytes, uint32_t count,
+			       void *payload)
+{
+	if (gy_unlikely(gy_type_is_encoded(type))) {
+		return gy_type_decode(type, bytes, count, payload);
+	}
+	gy_assert(count == type->bytes);
+	memcpy(payload, bytes, type->bytes);
+	return 0;
+}
+
 /* The layout of a type with a tail: that of its parts. */
 GY_COLD uint16_t gy_type_tail_layout(const struct gyre_type *type);
 

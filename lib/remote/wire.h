@@ -12,8 +12,9 @@
  *	REFUSE                      -          1 byte: enum gy_refusal
  *	PING                        -          -
  *	CREDIT                      -          8 bytes: of frames consumed; 8 bytes: frames
- *	NOTICE EVENT                28 bytes   the message
+ *	NOTICE                      28 bytes   the message
  *	ASK REPLY EXCEPTION LOOKUP  36 bytes   the message, an errno, a name
+ *	EVENT                       36 bytes   the message
  *	FRAGMENT                    8 bytes    a piece of a larger frame
  *	CLOSE                       -          -; the link is closed in good order
  *	REPEAT                      -          the message of a notice
@@ -31,6 +32,11 @@
  * its index, but for the length and the ask's id, which it has itself. Frames that came in
  * fragments do not count. So what one actor sends to another takes a head only once, unless the
  *head of another message has taken its place.
+ *
+ * Failures carry their causes. The body of an EXCEPTION is an errno, and where the type in its head
+ * is none of gyre's own, a message of that type. The EVENT of an end is four words, which are the
+ * slot, the cookie and the loop of the actor and the reason, and where there is a cause its type,
+ * its layout in a word, and the message; it comes in one frame.
  *
  * REACH comes from the side that was dialled: whether it can dial the other one back, over links of
  * its own, on which all that it answers has to go.
@@ -83,8 +89,9 @@ enum {
 	GY_WIRE_HEAD_BYTES_MAX = 40,		  /* with the id of an ask */
 	GY_WIRE_REPEAT_ID_BYTES = 12,
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
-	GY_WIRE_VERSION_MIN = 5,
-	GY_WIRE_VERSION = 5,
+	GY_WIRE_END_BYTES = 16, /* of the end of an actor, before its cause */
+	GY_WIRE_VERSION_MIN = 6,
+	GY_WIRE_VERSION = 6,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 256,

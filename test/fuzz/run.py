@@ -50,7 +50,7 @@ def frame(kind, head, body, index=0):
     return struct.pack("<I", word) + head + body
 
 
-def hello(version=5, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
+def hello(version=6, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
           over=0):
     body = struct.pack("<IHHHHQIHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
                        over, 0, 0, flags, 1 << 24, 1 << 22, dial)
@@ -94,6 +94,11 @@ def interleaved(ones, others):
     return b"".join(one + other for one, other in itertools.zip_longest(ones, others, fillvalue=b""))
 
 
+def end(cause=b""):
+    """The end of an actor that is watched."""
+    return message(7, 0x08, 0, struct.pack("<IIIi", 3, 4, 0, -5) + cause)
+
+
 def link_streams():
     """From the first byte, and from where the link is open on."""
     number = struct.pack("<Q", 41)
@@ -118,12 +123,20 @@ def link_streams():
              frame(16, ask, number, 511), message(6, *sizes, number, index=512), frame(14, b"", number, 300),
              frame(14, b"", number, 301)]
     orders = [message(7, order, 0, b"") for order in (0x0A, 0x0A, 0x0B, 4, 3)]
+    causes = [struct.pack("<II", *one) + body
+              for one, body in ((sizes, number), (texts, text), (tails, values(3)), (tails, values(3, 4)),
+                                (sizes, number[:7]), ((0x2000, 0), b"unknown"), ((0x08, 0), b"x" * 16))]
+    ends = [end(cause) for cause in causes] + [end(), end(b"abc"), end(causes[0][:8])]
+    ends += [message(10, *one, struct.pack("<i", -5) + body)
+             for one, body in ((sizes, number), (texts, text), (tails, values(3)), (sizes, b""))]
+    fails = message(6, *texts, struct.pack("<I", 4) + b"!why")
     whole = struct.pack("<I", 6 << 24) + message(6, *texts, text)[4:]
     credit = frame(5, b"", struct.pack("<QQ", 40, 1))
     no_way_back = frame(15, b"", struct.pack("<iI", -111, 60) + b"tcp://10.0.0.1:9000")
     way_back = frame(15, b"", struct.pack("<iI", 0, 0))
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
+            b"".join(ends), b"".join(ends + all_kinds), orders[0] + fails, b"".join(orders[:3]) + fails + all_kinds[3],
             b"".join(with_tails), b"".join(with_tails + all_kinds), b"".join(heads[1:]), b"".join(heads[1:9] + all_kinds),
             heads[1] + heads[4] + 40 * (heads[2] + heads[5]), heads[0],
             b"".join(fragments(1, whole, 70)), b"".join(fragments(1, whole_tail, 70)),

@@ -270,10 +270,10 @@ void gy_watch_release(struct gy_house *house)
 	release_lane(house, GY_LANE_NOTICE);
 }
 
-static struct gy_cause *cause_of(const struct gyre_mail *mail)
+struct gy_cause *gy_watch_cause(const struct gyre_mail *event)
 {
-	return mail->type == &type_caused
-		       ? ((const struct caused *)(const void *)mail->payload)->cause
+	return event->type == &type_caused
+		       ? ((const struct caused *)(const void *)event->payload)->cause
 		       : NULL;
 }
 
@@ -291,7 +291,7 @@ bool gy_watch_end_by_pact(struct gy_house *house, struct gyre_mail *mail)
 	if (reason < 0) {
 		gy_house_warn(house->home, house, "stops with %s, with which it has a pact: %s",
 			      gy_address_text(terminated->actor, text), strerror(-reason));
-		gy_house_set_cause(house, reason, gy_cause_ref(cause_of(mail)));
+		gy_house_set_cause(house, reason, gy_cause_ref(gy_watch_cause(mail)));
 	}
 	(void)gy_watch_claim(house, mail);
 	gy_mail_put(house->home, mail);
@@ -303,30 +303,44 @@ const void *gyre_terminated_cause_as(const struct gyre_stack *stack, const struc
 {
 	const struct gyre_mail *mail = gy_stack_of_const(stack)->mail;
 
-	return mail == NULL ? NULL : gy_cause_as(cause_of(mail), type);
+	return mail == NULL ? NULL : gy_cause_as(gy_watch_cause(mail), type);
 }
 
-static void attach_cause(struct gyre_mail *event, struct gy_cause *cause)
+/* A record becomes the event. The cause is taken, and may be NULL. */
+static void make_end(struct gyre_mail *record, const struct gyre_terminated *terminated,
+		     struct gy_cause *cause)
 {
-	event->type = &type_caused;
-	((struct caused *)gyre_payload(event))->cause = gy_cause_ref(cause);
-	event->node.owner |= GY_NODE_HOLDS;
+	record->type = cause == NULL ? &gyre_type_gyre_terminated : &type_caused;
+	*(struct gyre_terminated *)gyre_payload(record) = *terminated;
+	if (cause != NULL) {
+		((struct caused *)gyre_payload(record))->cause = cause;
+		record->node.owner |= GY_NODE_HOLDS;
+	}
 }
 
-/* The record becomes the event. @cause is NULL for none; it stays on this node. */
+struct gyre_mail *gy_watch_make_end(struct gy_home *home, const struct gyre_terminated *terminated,
+				    struct gy_cause *cause)
+{
+	struct gyre_mail *event = gy_mail_get(home, &gy_type_watch); /* which has room for both */
+
+	if (event == NULL) {
+		gy_cause_unref(cause);
+	} else {
+		make_end(event, terminated, cause);
+	}
+	return event;
+}
+
+/* @cause is NULL for none. */
 static void tell_cause(struct gy_home *home, struct gyre_mail *theirs, int reason,
 		       struct gy_cause *cause)
 {
 	struct gyre_address watcher = gy_mail_sender(theirs);
 	struct gyre_address actor = record_of(theirs)->actor;
 
-	theirs->type = &gyre_type_gyre_terminated;
 	gy_mail_from_nobody(theirs);
-	*(struct gyre_terminated *)gyre_payload(theirs) =
-		(struct gyre_terminated){ .actor = actor, .reason = reason };
-	if (cause != NULL && gy_is_of_node(home->node, watcher)) {
-		attach_cause(theirs, cause);
-	}
+	make_end(theirs, &(struct gyre_terminated){ .actor = actor, .reason = reason },
+		 gy_cause_ref(cause));
 	(void)gy_send(home, watcher, theirs, GY_LANE_EVENT);
 }
 

@@ -16,8 +16,11 @@
 #ifndef GY_ACTOR_LIFE_WATCH_H
 #define GY_ACTOR_LIFE_WATCH_H
 
+#include <gyre/watch.h>
+
 #include "actor/house.h"
 #include "actor/mail/mail.h"
+#include "actor/stack/cause.h"
 
 /* A bit of gy_house.passed_over beside its lanes: ends stand in other lanes than that of events. */
 enum { GY_ENDS_HELD = 1 << GY_LANES };
@@ -55,6 +58,12 @@ struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *ty
 				struct gyre_address actor);
 /* A watch cannot be sent to its node: tells the watcher that the actor has ended. */
 void gy_watch_refused(struct gy_home *home, struct gyre_mail *mail, int reason);
+/* The cause that goes with the event of an end; NULL for none. */
+struct gy_cause *gy_watch_cause(const struct gyre_mail *event);
+/* The event of an end on another node, whose cause is taken and may be NULL. NULL without memory.
+ */
+struct gyre_mail *gy_watch_make_end(struct gy_home *home, const struct gyre_terminated *terminated,
+				    struct gy_cause *cause);
 struct gy_node_loss;
 
 /* Ends the watches of the house on lives of nodes that are over. False if memory is lacking: then

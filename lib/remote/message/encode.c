@@ -191,11 +191,31 @@ static int check_bounds(const struct gy_link *link, const struct gy_frame *frame
 	return 0;
 }
 
+static bool is_end(const struct gyre_mail *mail)
+{
+	return mail->type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT;
+}
+
+/* How long a body may be. The end of a watch goes however full the link is, but its cause only in
+ * the same frame, and where a question would have room. */
+static size_t body_bytes_max(const struct gy_link *link, const struct gyre_mail *mail)
+{
+	uint64_t held = link->queued_bytes - link->credited_bytes + GY_WIRE_HEAD_BYTES_MAX;
+	uint64_t room = held < link->queued_bytes_max ? link->queued_bytes_max - held : 0;
+
+	if (!is_end(mail)) {
+		return link->message_bytes_max;
+	}
+	room = room < GY_WIRE_BODY_BYTES_MAX ? room : GY_WIRE_BODY_BYTES_MAX;
+	room = room < link->message_bytes_max ? room : link->message_bytes_max;
+	return room > GY_WIRE_END_BYTES ? room : GY_WIRE_END_BYTES;
+}
+
 /* Whose large messages go first: the event of an end is from nobody, but comes after the last mail
  * of the actor that has ended. */
 static struct gyre_address ordered_after(const struct gyre_mail *mail)
 {
-	if (mail->type->id == GYRE_ID(gyre_terminated) && mail->node.kind == GY_MAIL_EVENT) {
+	if (is_end(mail)) {
 		return ((const struct gyre_terminated *)(const void *)mail->payload)->actor;
 	}
 	return gy_mail_sender(mail);
@@ -223,7 +243,7 @@ static int add(struct gy_link *link, struct gy_frame *frame, struct gyre_address
 static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
 		       const struct gyre_mail *mail)
 {
-	struct gyre_encoder out = { .max = link->message_bytes_max };
+	struct gyre_encoder out = { .max = body_bytes_max(link, mail) };
 	int r = 0;
 
 	if (mail->type->id < GY_IDS_OF_GYRE) {

@@ -24,6 +24,7 @@
 #include "actor/mail/tail.h"
 #include "remote/link/link.h"
 #include "remote/link/link_flush.h"
+#include "remote/message/causes.h"
 #include "remote/message/forward.h"
 #include "remote/message/receive_run.h"
 #include "remote/message/runtime_messages.h"
@@ -135,25 +136,6 @@ static int lose(struct gy_link *link, const struct gy_frame *frame, enum gyre_dr
 
 /* ---- messages of users ---- */
 
-static int decode(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
-{
-	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
-	int r;
-
-	memset(payload, 0, type->bytes);
-	r = gy_type_encoding(type)->decode(payload, &in);
-	return r < 0 || in.error != 0 || in.left != 0 ? -EPROTO : 0;
-}
-
-static int fill(const struct gyre_type *type, const struct gy_frame *frame, void *payload)
-{
-	if (gy_unlikely(gy_type_is_encoded(type))) {
-		return decode(type, frame, payload);
-	}
-	memcpy(payload, frame->body, type->bytes);
-	return 0;
-}
-
 static inline int deliver_message(const struct gy_link *link, const struct gy_frame *frame,
 				  struct gyre_mail *mail, enum gy_mail_kind kind)
 {
@@ -203,7 +185,7 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 	if (gy_unlikely(mail == NULL)) {
 		return lose(link, frame, GYRE_DROP_NO_MEMORY, -ENOMEM);
 	}
-	if (gy_unlikely(fill(type, frame, gyre_payload(mail)) < 0)) {
+	if (gy_unlikely(gy_type_fill(type, frame->body, frame->bytes, gyre_payload(mail)) < 0)) {
 		gy_mail_put(home, mail);
 		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 	}
@@ -216,35 +198,15 @@ static inline int receive_message(struct gy_link *link, const struct gy_frame *f
 static GY_COLD struct gyre_mail *make_caused(struct gy_link *link, const struct gy_frame *frame,
 					     int error)
 {
-	const struct gyre_type *type = frame->type < GY_IDS_OF_GYRE
-					       ? NULL
-					       : gy_types_find_same(&link->links->nodes->types,
-								    frame->type, frame->layout);
 	struct gy_frame inner = *frame;
 	struct gyre_mail *mail;
 
-	if (type == NULL || frame->bytes < sizeof(uint32_t)) {
+	if (frame->bytes < sizeof(uint32_t)) {
 		return NULL;
 	}
-	inner.body = (const unsigned char *)frame->body + sizeof(uint32_t);
+	inner.body = frame->body + sizeof(uint32_t);
 	inner.bytes = frame->bytes - (uint32_t)sizeof(uint32_t);
-	if (gy_type_varies(type)) {
-		mail = gy_tail_fits(type, inner.body, inner.bytes)
-			       ? gy_mail_get_tail(link->links->home, type,
-						  gy_tail_count(type, inner.body))
-			       : NULL;
-		if (mail != NULL) {
-			memcpy(mail->payload, inner.body, inner.bytes);
-		}
-	} else {
-		bool fits = gy_type_is_encoded(type) || inner.bytes == type->bytes;
-
-		mail = fits ? gy_mail_get(link->links->home, type) : NULL;
-		if (mail != NULL && fill(type, &inner, gyre_payload(mail)) < 0) {
-			gy_mail_put(link->links->home, mail);
-			mail = NULL;
-		}
-	}
+	mail = gy_cause_decode(link, &inner);
 	if (mail != NULL) {
 		set_head(mail, link, frame, GY_MAIL_EXCEPTION);
 		mail->deadline = (uint32_t)-error;
@@ -336,7 +298,7 @@ static int receive_forwarded(struct gy_link *link, const struct gy_frame *frame)
 	}
 	if (varies) {
 		memcpy(mail->payload, inner.body, inner.bytes);
-	} else if (fill(type, &inner, gyre_payload(mail)) < 0) {
+	} else if (gy_type_fill(type, inner.body, inner.bytes, gyre_payload(mail)) < 0) {
 		gy_mail_put(home, mail);
 		return lose(link, &inner, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 	}

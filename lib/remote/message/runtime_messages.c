@@ -14,6 +14,7 @@
 #include "actor/life/watch.h"
 #include "actor/stack/stack.h"
 #include "remote/link/link.h"
+#include "remote/message/causes.h"
 #include "remote/message/forward.h"
 #include "remote/peer/peer_life.h"
 #include "remote/types.h"
@@ -29,23 +30,16 @@ static void encode_terminated(const struct gyre_mail *mail, struct gyre_encoder 
 {
 	const struct gyre_terminated *terminated =
 		(const struct gyre_terminated *)(const void *)mail->payload;
+	const struct gy_cause *cause = gy_watch_cause(mail);
 
 	gyre_encode_u32(out, terminated->actor.slot);
 	gyre_encode_u32(out, terminated->actor.cookie);
 	gyre_encode_u32(out, terminated->actor.loop);
 	gyre_encode_u32(out, (uint32_t)terminated->reason);
-}
-
-static int encode_cause(const struct gy_cause *cause, struct gyre_encoder *out)
-{
-	if (!gy_type_travels(cause->type)) {
-		return -EPROTO;
+	gy_assert(out->error != 0 || out->count == GY_WIRE_END_BYTES);
+	if (cause != NULL && out->error == 0) {
+		gy_cause_encode_typed(cause, out);
 	}
-	if (gy_type_is_encoded(cause->type)) {
-		return gy_type_encoding(cause->type)->encode(cause->payload, out);
-	}
-	gyre_encode_bytes(out, cause->payload, cause->bytes);
-	return 0;
 }
 
 /* The errno, then the cause as any message of its type, which the head names. A cause that does not
@@ -61,10 +55,8 @@ static int encode_caused(const struct gyre_mail *mail, struct gy_frame *frame,
 	}
 	frame->type = caused->cause->type->id;
 	frame->layout = gy_type_layout(caused->cause->type);
-	if (encode_cause(caused->cause, out) < 0 || out->error != 0) {
+	if (!gy_cause_encode(caused->cause, out)) {
 		frame->type = gy_type_exception.id;
-		out->error = 0;
-		out->count = sizeof(uint32_t);
 	}
 	return 0;
 }
@@ -122,18 +114,16 @@ static int decode_terminated(const struct gy_link *link, const struct gy_frame *
 	struct gyre_terminated terminated = {
 		.actor = { .node = link->peer->id, .life = gy_life_of(link->theirs.incarnation) },
 	};
+	struct gy_cause *cause;
 
 	terminated.actor.slot = gyre_decode_u32(&in);
 	terminated.actor.cookie = gyre_decode_u32(&in);
 	terminated.actor.loop = (uint16_t)gyre_decode_u32(&in);
 	terminated.reason = (int)gyre_decode_u32(&in);
-	if (in.error != 0) {
+	if (gy_cause_decode_typed(link, &in, &cause) < 0) {
 		return -EPROTO;
 	}
-	*ret_mail = gy_mail_get(link->links->home, &gyre_type_gyre_terminated);
-	if (*ret_mail != NULL) {
-		*(struct gyre_terminated *)gyre_payload(*ret_mail) = terminated;
-	}
+	*ret_mail = gy_watch_make_end(link->links->home, &terminated, cause);
 	return 0;
 }
 

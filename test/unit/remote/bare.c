@@ -106,13 +106,19 @@ static struct bare *bare_of(const struct gyre_stack *stack)
 static int read_values(struct gyre_stack *stack)
 {
 	const struct bare_values *values = gyre_message(stack, bare_values);
+	const struct bare_text *text = gyre_message_as(stack, &gyre_type_bare_text);
 
+	if (text != NULL && text->text[0] == BARE_FAILS) {
+		return gyre_throw_with(stack, -EIO, gyre_take(stack));
+	}
 	bare_of(stack)->sum += values == NULL ? 0 : sum_of(values);
 	return gyre_return(stack);
 }
 
 static const struct gyre_class adder_class = {
-	.name = "adder", .behaviour = { .ask = add, .notice = read_values, .event = ignore }
+	.name = "adder",
+	.behaviour = { .ask = add, .notice = read_values, .event = ignore },
+	.strategy = GYRE_STRATEGY_STOP
 };
 
 /* ---- the node ---- */

@@ -13,7 +13,8 @@
 
 #include <gyre/tail.h>
 
-enum { BARE_NODE = 1, BARE_PEER = 7 };
+/* A notice with a text that begins with BARE_FAILS ends the actor, for that cause. */
+enum { BARE_NODE = 1, BARE_PEER = 7, BARE_FAILS = '!' };
 
 /* What it may be sent, and answers with the number after it. */
 struct bare_number {
