@@ -14,7 +14,6 @@
 #include "base/sized.h"
 #include "buffer/socket_address.h"
 #include "channel/channel_actor.h"
-#include "channel/endpoint.h"
 #include "channel/water_marks.h"
 #include "net/bounds.h"
 #include "net/datagram/datagram.h"
@@ -38,7 +37,7 @@ static void leave_all(struct gy_socket_entry *entry)
 		struct gyre_address actor = group->actors[i];
 
 		if (!gyre_address_is_nobody(actor) &&
-		    gy_socket_entry_order(group->homes, actor, gy_endpoints_leave) < 0) {
+		    gy_socket_entry_order(group->homes, actor, gy_datagram_leave) < 0) {
 			gy_stop_from_outside(&group->homes->homes[actor.loop], actor);
 		}
 	}

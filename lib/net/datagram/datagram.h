@@ -118,6 +118,10 @@ GYRE_OWN_MESSAGE_OWNING_(gy_datagram_argument, 0x30, gy_datagram_argument_destro
 
 extern const struct gyre_class gy_datagram_class;
 
+/* Another process has the socket of that actor: its channel closes when it has done what it has
+ * read. On its loop. */
+void gy_datagram_leave(struct gy_house *house);
+
 /* Gives back a reference. Without the mutex, unless another one is known to be left. */
 void gy_datagram_group_unref(struct gy_datagram_group *group);
 /* Frees a socket's record whose mail was lost; see struct gy_fd_transit. */

@@ -131,6 +131,7 @@ struct state {
 	struct gy_datagram_pending *pending;
 	struct gy_house *house;
 	struct gyre_address self;
+	struct gyre_address owner; /* of the channel: the actor of the program; nobody for none */
 	struct gy_datagram_orders orders;
 };
 
@@ -210,6 +211,18 @@ static void leave(void *arg, int fd)
 		gy_log(log_of(state->channels), GYRE_LOG_WARNING,
 		       "loop %u: it retires, and its datagrams cannot go to another: %s",
 		       (unsigned)state->channels->home->loop.index, strerrordesc_np(-r));
+	}
+}
+
+/* The channel may have an actor of its own, or have come here when that ended. */
+void gy_datagram_leave(struct gy_house *house)
+{
+	const struct state *state = (const struct state *)house->state;
+	struct gy_house *owner = gy_house_find(house->home, state->owner.slot, state->owner.cookie);
+
+	gy_endpoints_leave(house);
+	if (owner != NULL) {
+		gy_endpoints_leave(owner);
 	}
 }
 
@@ -314,11 +327,16 @@ static void forget_fd(const struct state *state, int fd)
 	gy_channels_close(state->channels, fd);
 }
 
+/* Another process may have taken the socket before the channel was there. */
 static int open_ordered(const struct gy_channel_order *order, struct gy_stack *stack)
 {
 	struct state *state = (struct state *)order->maker;
 	int r = open_channel(state, stack, order->fd, order);
 
+	state->owner = gy_house_address(stack->house);
+	if (r == 0 && gy_load_acquire(&state->pending->group->entry.handed_over)) {
+		gy_endpoints_leave(stack->house);
+	}
 	state->channels->unclaimed--;
 	tell_opened(state, r);
 	if (r < 0) {
