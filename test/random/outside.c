@@ -139,7 +139,7 @@ static void ask_callback(struct outsider *outsider, struct acquaintance to)
 	check_result(outsider, r);
 }
 
-static void spawn(struct outsider *outsider)
+static void spawn_outside(struct outsider *outsider)
 {
 	struct world *world = outsider->world;
 	struct acquaintance child = { .life = life_take(world) };
@@ -208,7 +208,7 @@ static void do_something(struct outsider *outsider)
 		look_around(outsider);
 		break;
 	case 7:
-		spawn(outsider);
+		spawn_outside(outsider);
 		break;
 	default:
 		notify(outsider, to.address, 0);

@@ -411,6 +411,12 @@ struct plan plan_draw(uint64_t seed, uint32_t loops, uint32_t steps);
 struct world *world_now(void);
 /* Whether it has been played for longer than that. */
 bool world_hangs(uint64_t limit_ns);
+void set_doing(struct world *world, const char *what);
+
+/* ---- calm.c ---- */
+
+/* Waits until all that was begun has ended, and looks at what is left. */
+void calm_world(struct world *world);
 
 /* ---- known.c ---- */
 
@@ -462,6 +468,21 @@ uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_er
 /* When nothing new is begun any more. */
 void calm_down(struct gyre_stack *stack);
 
+/* ---- spawning.c ---- */
+
+void spawn(struct gyre_stack *stack);
+void spawn_group(struct gyre_stack *stack);
+
+/* ---- naming.c ---- */
+
+extern const char *const names_known[NAMES];
+void register_name(struct gyre_stack *stack);
+void unregister_name(struct gyre_stack *stack);
+void look_up(struct gyre_stack *stack);
+void join(struct gyre_stack *stack, bool leaves);
+void notify_group(struct gyre_stack *stack);
+bool ask_group(struct gyre_stack *stack);
+
 /* ---- sending.c ---- */
 
 void send_letter(struct gyre_stack *stack, struct gyre_address to, uint8_t group);
@@ -470,6 +491,10 @@ void send_bulk(struct gyre_stack *stack, struct gyre_address to);
 void send_self_first(struct gyre_stack *stack);
 void pass_on(struct gyre_stack *stack, struct gyre_address to);
 void move_out(struct gyre_stack *stack, enum kind kind);
+int answer(struct gyre_stack *stack);
+
+/* ---- waiting.c ---- */
+
 /* Begins to wait for something; false if it could not. */
 bool await_ask(struct gyre_stack *stack, struct acquaintance to, uint8_t group);
 bool await_sleep(struct gyre_stack *stack);
@@ -478,7 +503,6 @@ bool await_work(struct gyre_stack *stack);
 void ask_and_go(struct gyre_stack *stack, struct acquaintance to);
 /* Looks at what has come. Whether all has, or as much as is waited for. */
 bool settle(struct gyre_stack *stack);
-int answer(struct gyre_stack *stack);
 
 /* ---- actors.c ---- */
 
