@@ -85,7 +85,7 @@ static int handle(struct gyre_stack *stack, enum kind kind, uint8_t behaviour)
 	expect_nothing_in(frame, self);
 	must(self->world, self->life, self->behaviour == behaviour, "%u runs, not %u", behaviour,
 	     self->behaviour);
-	expect_message(stack, kind, head);
+	expect_message(stack, kind, head, gyre_sender(stack));
 	frame->mail = head->mail;
 	frame->barrier = classes[self->class].barrier != NULL && (head->marks & MARK_BARRIER) != 0;
 	if (kind == KIND_ASK) {
@@ -159,7 +159,7 @@ static void expect_batch(struct gyre_stack *stack, enum kind kind)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct head *head = batch_head(stack, i);
 
-		expect_message(stack, kind, head);
+		expect_message(stack, kind, head, gyre_batch_sender(stack, i));
 		must(self->world, self->life, (head->marks & MARK_BATCH) != 0);
 		must(self->world, self->life,
 		     classes[self->class].barrier == NULL || (head->marks & MARK_BARRIER) == 0);
@@ -242,7 +242,9 @@ static void be_born(struct gyre_stack *stack, const struct birth *birth, uint32_
 		.meant = 1U << birth->group,
 		.groups = birth->group == 0 ? 0 : 1U << birth->group,
 	};
-	life->class = birth->class;
+	if (birth->life == 0) {
+		life->class = birth->class;
+	}
 	life->address = gyre_self(stack);
 	(void)gy_add_relaxed(&world->groups[birth->group].joined, 1);
 	(void)gy_add_relaxed(&world->lives[birth->parent].children, 1);

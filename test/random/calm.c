@@ -84,6 +84,24 @@ static bool pacts_are_kept(const struct world *world)
 	return true;
 }
 
+/* Each notice to one that goes on, and takes whatever comes, has come. */
+static bool notices_have_come(struct world *world)
+{
+	uint32_t count = gy_load_relaxed(&world->mails_count);
+
+	for (uint32_t i = 1; i <= count && i < world->mails_max && !world->plan.lean; i++) {
+		uint32_t life = gy_load_relaxed(&world->mails[i].owed);
+
+		if (life != 0 && gy_load_acquire(&world->lives[life].alive) != 0 &&
+		    takes_all(world->lives[life].class)) {
+			trace(life, "has not got mail", i, 0);
+			world->differs = "a notice";
+			return false;
+		}
+	}
+	return true;
+}
+
 static void tell_to_settle(struct world *world)
 {
 	for (uint32_t i = 1; i < LIVES_MAX; i++) {
@@ -152,7 +170,8 @@ void calm_world(struct world *world)
 			pause_ns(50000 + i * UINT64_C(20000));
 			quiet = is_balanced(world) && pledges_are_kept(world) &&
 				all_are_told(world) && doomed_have_ended(world) &&
-				pacts_are_kept(world) && names_agree(world) && groups_agree(world);
+				pacts_are_kept(world) && notices_have_come(world) &&
+				names_agree(world) && groups_agree(world);
 		}
 	}
 }

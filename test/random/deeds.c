@@ -282,13 +282,13 @@ static void do_with(struct gyre_stack *stack, enum deed deed, struct acquaintanc
 {
 	switch (deed) {
 	case DEED_NOTIFY:
-		send_letter(stack, whom.address, 0);
+		send_letter(stack, whom, 0);
 		break;
 	case DEED_PARCEL:
-		send_parcel(stack, whom.address);
+		send_parcel(stack, whom);
 		break;
 	case DEED_BULK:
-		send_bulk(stack, whom.address);
+		send_bulk(stack, whom);
 		break;
 	case DEED_WATCH:
 		watch(stack, whom);
@@ -361,7 +361,7 @@ static bool do_with_message(struct gyre_stack *stack, enum deed deed, enum kind 
 	case DEED_PASS_ON:
 		whom = known_any(self->world, &self->random);
 		if (kind == KIND_NOTICE && whom.life != 0) {
-			pass_on(stack, whom.address);
+			pass_on(stack, whom);
 		}
 		return true;
 	case DEED_MOVE_OUT:

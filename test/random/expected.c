@@ -93,6 +93,16 @@ static uint32_t find_in(const struct queue_model *front, uint32_t mail)
 	return at;
 }
 
+bool takes_all(uint8_t class)
+{
+	bool all = classes[class].mailbox_limit == 0;
+
+	for (uint32_t i = 0; i < BEHAVIOURS; i++) {
+		all = all && behaviours[class][i].notice != NULL;
+	}
+	return all;
+}
+
 /*
  * Whether some of what was put first may be lost on the way: asks run out, and a behaviour that the
  * actor had meanwhile may have had no handler for it.
@@ -143,6 +153,9 @@ void model_stashed(struct self *self, enum kind kind, uint32_t mail)
 	self->stashed_count++;
 	(void)gy_add_relaxed(&record->stashed, 1);
 	gy_store_relaxed(&record->dispatched, 0);
+	if (kind == KIND_NOTICE && !record->copied) {
+		mail_owe(self->world, mail, self->life);
+	}
 }
 
 void model_unstash(struct self *self, uint32_t count)
@@ -195,7 +208,19 @@ static void check_group(struct self *self, const struct head *head)
 	     "mail %u to group %u came to one who never was a member", head->mail, head->group);
 }
 
-void expect_message(struct gyre_stack *stack, enum kind kind, const struct head *head)
+/* Whoever has sent it first is its sender. A thread outside is none; its asks an actor carries. */
+static void check_sender(struct self *self, enum kind kind, const struct head *head,
+			 struct gyre_address sender)
+{
+	struct gyre_address from = self->world->lives[head->from].address;
+
+	must(self->world, self->life,
+	     gyre_address_equal(sender, from) || (kind == KIND_ASK && gyre_address_is_nobody(from)),
+	     "mail %u of life %u came from another", head->mail, head->from);
+}
+
+void expect_message(struct gyre_stack *stack, enum kind kind, const struct head *head,
+		    struct gyre_address sender)
 {
 	struct self *self = self_of(stack);
 	struct world *world = self->world;
@@ -212,9 +237,11 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 	if (gyre_batch_count(stack) == 0) {
 		check_content(stack);
 	}
+	check_sender(self, kind, head, sender);
 	check_group(self, head);
 	check_not_dead(self, head);
 	if (head->mail != 0 && (head->marks & MARK_COPIED) == 0) {
+		mail_owe(world, head->mail, 0);
 		must(world, self->life,
 		     gy_add_relaxed(&world->mails[head->mail].dispatched, 1) == 0,
 		     "mail %u came twice", head->mail);

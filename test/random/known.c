@@ -137,6 +137,9 @@ struct head head_make(struct world *world, uint32_t from, enum kind kind, uint16
 				? world->mails_max
 				: gy_add_relaxed(&world->mails_count, 1) + 1;
 
+	if (mail < world->mails_max) {
+		world->mails[mail].copied = (marks & MARK_COPIED) != 0;
+	}
 	return (struct head){
 		.mail = mail < world->mails_max ? mail : 0,
 		.from = from,
@@ -144,6 +147,13 @@ struct head head_make(struct world *world, uint32_t from, enum kind kind, uint16
 		.marks = marks,
 		.group = group,
 	};
+}
+
+void mail_owe(struct world *world, uint32_t mail, uint32_t to)
+{
+	if (mail != 0) {
+		gy_store_relaxed(&world->mails[mail].owed, to);
+	}
 }
 
 uint16_t marks_draw(uint64_t *random)

@@ -62,7 +62,7 @@ void look_up(struct gyre_stack *stack)
 		     ((self->names >> number & 1) != 0),
 	     "name %u", number);
 	if (r == 0) {
-		send_letter(stack, found, 0);
+		send_letter(stack, (struct acquaintance){ .address = found }, 0);
 	}
 }
 
@@ -98,7 +98,9 @@ void notify_group(struct gyre_stack *stack)
 	uint8_t number = group_any(self->world, &self->random);
 
 	if (number != 0) {
-		send_letter(stack, self->world->groups[number].address, number);
+		send_letter(stack,
+			    (struct acquaintance){ .address = self->world->groups[number].address },
+			    number);
 	}
 }
 

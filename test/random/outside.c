@@ -26,30 +26,27 @@ static void check_result(struct outsider *outsider, int r)
 	     "%d", r);
 }
 
-static void notify(struct outsider *outsider, struct gyre_address to, uint8_t group)
+static void notify(struct outsider *outsider, struct acquaintance to, uint8_t group)
 {
 	struct world *world = outsider->world;
 	uint16_t marks = marks_draw(&outsider->random);
+	struct head head;
+	int r;
 
 	if (group != 0 && world->groups[group].everyone) {
 		marks |= MARK_COPIED;
 	}
-	if (group == 0 && one_in(&outsider->random, 2)) {
-		check_result(
-			outsider,
-			gyre_system_notify(world->system, to,
-					   gyre_system_new(world->system, parcel,
-							   .head = head_make(world, outsider->life,
-									     KIND_NOTICE, marks, 0),
-							   .token = token_get(world))));
-		return;
+	head = head_make(world, outsider->life, KIND_NOTICE, marks, group);
+	mail_owe(world, head.mail, to.life);
+	r = gyre_system_notify(world->system, to.address,
+			       group == 0 && one_in(&outsider->random, 2)
+				       ? gyre_system_new(world->system, parcel, .head = head,
+							 .token = token_get(world))
+				       : gyre_system_new(world->system, letter, .head = head));
+	check_result(outsider, r);
+	if (r < 0) {
+		mail_owe(world, head.mail, 0);
 	}
-	check_result(
-		outsider,
-		gyre_system_notify(world->system, to,
-				   gyre_system_new(world->system, letter,
-						   .head = head_make(world, outsider->life,
-								     KIND_NOTICE, marks, group))));
 }
 
 static struct gyre_mail *make_question(struct outsider *outsider, uint32_t pledge, bool wishes)
@@ -201,7 +198,8 @@ static void do_something(struct outsider *outsider)
 		break;
 	case 3:
 		if (group != 0) {
-			notify(outsider, world->groups[group].address, group);
+			to = (struct acquaintance){ .address = world->groups[group].address };
+			notify(outsider, to, group);
 		}
 		break;
 	case 4:
@@ -211,7 +209,7 @@ static void do_something(struct outsider *outsider)
 		spawn_outside(outsider);
 		break;
 	default:
-		notify(outsider, to.address, 0);
+		notify(outsider, to, 0);
 	}
 }
 

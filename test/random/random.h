@@ -144,6 +144,8 @@ struct life {
 struct mail_record {
 	uint32_t dispatched; /* atomic; since it was stashed last */
 	uint32_t stashed;    /* atomic; how often */
+	uint32_t owed;	     /* atomic; the life that gets it if it goes on; 0 for none */
+	bool copied;	     /* each member of a group may get one */
 };
 
 enum pledge_kind { PLEDGE_ASK, PLEDGE_SLEEP, PLEDGE_END, PLEDGE_WORK, PLEDGE_OUTSIDE };
@@ -442,13 +444,18 @@ void watch_over(struct world *world, uint32_t record);
 uint8_t group_any(struct world *world, uint64_t *random);
 struct head head_make(struct world *world, uint32_t from, enum kind kind, uint16_t marks,
 		      uint8_t group);
+/* From now on @to must get it, if it goes on and its class takes whatever comes; 0 for nobody. */
+void mail_owe(struct world *world, uint32_t mail, uint32_t to);
 uint16_t marks_draw(uint64_t *random);
 void doom(struct world *world, uint32_t life);
 
 /* ---- expected.c ---- */
 
 /* A message reaches its handler; all that can be said against it is checked. */
-void expect_message(struct gyre_stack *stack, enum kind kind, const struct head *head);
+void expect_message(struct gyre_stack *stack, enum kind kind, const struct head *head,
+		    struct gyre_address sender);
+/* Whether an actor of the class gets every notice that reaches it. */
+bool takes_all(uint8_t class);
 /* Something else of the actor runs. */
 void expect_alive(struct self *self);
 void expect_event(struct gyre_stack *stack);
@@ -485,11 +492,12 @@ bool ask_group(struct gyre_stack *stack);
 
 /* ---- sending.c ---- */
 
-void send_letter(struct gyre_stack *stack, struct gyre_address to, uint8_t group);
-void send_parcel(struct gyre_stack *stack, struct gyre_address to);
-void send_bulk(struct gyre_stack *stack, struct gyre_address to);
+/* Of a group, and of who was found by a name, the life is not known: 0. */
+void send_letter(struct gyre_stack *stack, struct acquaintance to, uint8_t group);
+void send_parcel(struct gyre_stack *stack, struct acquaintance to);
+void send_bulk(struct gyre_stack *stack, struct acquaintance to);
 void send_self_first(struct gyre_stack *stack);
-void pass_on(struct gyre_stack *stack, struct gyre_address to);
+void pass_on(struct gyre_stack *stack, struct acquaintance to);
 void move_out(struct gyre_stack *stack, enum kind kind);
 int answer(struct gyre_stack *stack);
 

@@ -7,71 +7,88 @@
 
 /* ---- notices ---- */
 
-static void count_refusal(struct self *self, int r)
+/* The sender hears of a full mailbox where the class refuses what has no room. */
+static bool may_be_full(const struct world *world, uint32_t life)
 {
-	must(self->world, self->life,
-	     r == 0 || r == -ESRCH || r == -ENOBUFS || (r == -ENOMEM && self->world->plan.lean),
-	     "a notice: %d", r);
+	return life == 0 || classes[world->lives[life].class].mailbox_limit != 0;
 }
 
-void send_letter(struct gyre_stack *stack, struct gyre_address to, uint8_t group)
+static void send_notice(struct gyre_stack *stack, struct acquaintance to, const struct head *head,
+			struct gyre_mail *mail)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	uint32_t number = head->mail;
+	int r;
+
+	mail_owe(world, number, to.life);
+	r = gyre_notify(stack, to.address, mail);
+	must(world, self->life,
+	     r == 0 || r == -ESRCH || (r == -ENOBUFS && may_be_full(world, to.life)) ||
+		     (r == -ENOMEM && world->plan.lean),
+	     "a notice: %d", r);
+	if (r < 0) {
+		mail_owe(world, number, 0);
+	}
+}
+
+void send_letter(struct gyre_stack *stack, struct acquaintance to, uint8_t group)
 {
 	struct self *self = self_of(stack);
 	uint16_t marks = marks_draw(&self->random);
+	struct head head;
 
 	if (group != 0 && self->world->groups[group].everyone) {
 		marks |= MARK_COPIED;
 	}
-	count_refusal(self, gyre_notify(stack, to,
-					gyre_new(stack, letter,
-						 .head = head_make(self->world, self->life,
-								   KIND_NOTICE, marks, group))));
+	head = head_make(self->world, self->life, KIND_NOTICE, marks, group);
+	send_notice(stack, to, &head, gyre_new(stack, letter, .head = head));
 }
 
-void send_parcel(struct gyre_stack *stack, struct gyre_address to)
+void send_parcel(struct gyre_stack *stack, struct acquaintance to)
 {
 	struct self *self = self_of(stack);
+	struct head head =
+		head_make(self->world, self->life, KIND_NOTICE, marks_draw(&self->random), 0);
 
-	count_refusal(self,
-		      gyre_notify(stack, to,
-				  gyre_new(stack, parcel,
-					   .head = head_make(self->world, self->life, KIND_NOTICE,
-							     marks_draw(&self->random), 0),
-					   .token = token_get(self->world))));
+	send_notice(stack, to, &head,
+		    gyre_new(stack, parcel, .head = head, .token = token_get(self->world)));
 }
 
-static void send_huge(struct gyre_stack *stack, struct gyre_address to, struct head head)
+static struct gyre_mail *make_huge(struct gyre_stack *stack, const struct head *head)
 {
 	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_huge);
 	struct huge *huge;
 
 	if (mail != NULL) {
 		huge = (struct huge *)gyre_payload(mail);
-		huge->head = head;
-		fill_words(huge->words, HUGE_WORDS, head.number);
+		huge->head = *head;
+		fill_words(huge->words, HUGE_WORDS, head->number);
 	}
-	count_refusal(self_of(stack), gyre_notify(stack, to, mail));
+	return mail;
 }
 
-void send_bulk(struct gyre_stack *stack, struct gyre_address to)
+static struct gyre_mail *make_bulk(struct gyre_stack *stack, const struct head *head)
+{
+	struct gyre_mail *mail = gyre_mail_create(stack, &gyre_type_bulk);
+	struct bulk *bulk;
+
+	if (mail != NULL) {
+		bulk = (struct bulk *)gyre_payload(mail);
+		bulk->head = *head;
+		fill_words(bulk->words, BULK_WORDS, head->number);
+	}
+	return mail;
+}
+
+void send_bulk(struct gyre_stack *stack, struct acquaintance to)
 {
 	struct self *self = self_of(stack);
 	struct head head =
 		head_make(self->world, self->life, KIND_NOTICE, marks_draw(&self->random), 0);
-	struct gyre_mail *mail;
-	struct bulk *bulk;
 
-	if (one_in(&self->random, 4)) {
-		send_huge(stack, to, head);
-		return;
-	}
-	mail = gyre_mail_create(stack, &gyre_type_bulk);
-	if (mail != NULL) {
-		bulk = (struct bulk *)gyre_payload(mail);
-		bulk->head = head;
-		fill_words(bulk->words, BULK_WORDS, head.number);
-	}
-	count_refusal(self, gyre_notify(stack, to, mail));
+	send_notice(stack, to, &head,
+		    one_in(&self->random, 4) ? make_huge(stack, &head) : make_bulk(stack, &head));
 }
 
 void send_self_first(struct gyre_stack *stack)
@@ -84,14 +101,17 @@ void send_self_first(struct gyre_stack *stack)
 		return;
 	}
 	head = head_make(self->world, self->life, KIND_NOTICE, MARK_FIRST, 0);
+	mail_owe(self->world, head.mail, self->life);
 	r = gyre_notify_self_first(stack, gyre_new(stack, letter, .head = head));
 	must(self->world, self->life, r == 0 || self->world->plan.lean, "%d", r);
 	if (r == 0) {
 		model_put_first(self, KIND_NOTICE, head.mail);
+	} else {
+		mail_owe(self->world, head.mail, 0);
 	}
 }
 
-void pass_on(struct gyre_stack *stack, struct gyre_address to)
+void pass_on(struct gyre_stack *stack, struct acquaintance to)
 {
 	struct self *self = self_of(stack);
 	struct frame *frame = frame_of(stack);
@@ -119,7 +139,7 @@ void pass_on(struct gyre_stack *stack, struct gyre_address to)
 	} else if (huge != NULL) {
 		fill_words(((struct huge *)gyre_payload(mail))->words, HUGE_WORDS, head->number);
 	}
-	count_refusal(self, gyre_notify(stack, to, mail));
+	send_notice(stack, to, head, mail);
 }
 
 void move_out(struct gyre_stack *stack, enum kind kind)
