@@ -132,24 +132,6 @@ static int handle_event(struct gyre_stack *stack, uint8_t behaviour)
 
 /* ---- batches ---- */
 
-static const struct head *batch_head(struct gyre_stack *stack, uint32_t index)
-{
-	const struct letter *letter = gyre_batch_get(stack, index, letter);
-	const struct parcel *parcel = gyre_batch_get(stack, index, parcel);
-	const struct bulk *bulk = gyre_batch_get(stack, index, bulk);
-	const struct huge *huge = gyre_batch_get(stack, index, huge);
-	const struct question *question = gyre_batch_get(stack, index, question);
-	const struct wish *wish = gyre_batch_get(stack, index, wish);
-
-	return letter != NULL	  ? &letter->head
-	       : parcel != NULL	  ? &parcel->head
-	       : bulk != NULL	  ? &bulk->head
-	       : huge != NULL	  ? &huge->head
-	       : question != NULL ? &question->head
-	       : wish != NULL	  ? &wish->head
-				  : NULL;
-}
-
 static void expect_batch(struct gyre_stack *stack, enum kind kind)
 {
 	struct self *self = self_of(stack);
@@ -169,6 +151,17 @@ static void expect_batch(struct gyre_stack *stack, enum kind kind)
 	}
 }
 
+static void forward_some(struct gyre_stack *stack, enum kind kind)
+{
+	struct self *self = self_of(stack);
+
+	for (uint32_t i = 0; i < gyre_batch_count(stack); i++) {
+		if (likes(self, DEED_FORWARD) && spend(self->world)) {
+			forward_of_batch(stack, kind, i);
+		}
+	}
+}
+
 static void answer_batch(struct gyre_stack *stack)
 {
 	struct self *self = self_of(stack);
@@ -177,12 +170,13 @@ static void answer_batch(struct gyre_stack *stack)
 	for (uint32_t i = 0; i < gyre_batch_count(stack); i++) {
 		const struct question *question = gyre_batch_get(stack, i, question);
 		const struct wish *wish = gyre_batch_get(stack, i, wish);
-		uint32_t pledge = wish == NULL ? question->pledge : wish->pledge;
+		uint32_t pledge;
 		int r;
 
-		if (one_in(&self->random, 4)) {
+		if (one_in(&self->random, 4) || batch_head(stack, i) == NULL) {
 			continue;
 		}
+		pledge = wish == NULL ? question->pledge : wish->pledge;
 		trace(self->life, "answers", pledge, i);
 		must(world, self->life, gy_add_relaxed(&world->pledges[pledge].answered, 1) == 0);
 		r = wish != NULL ? gyre_batch_reply(stack, i,
@@ -205,6 +199,7 @@ static int handle_batch(struct gyre_stack *stack, enum kind kind)
 	if (gyre_stack_state(stack) == 0) {
 		expect_nothing_in(frame_of(stack), self);
 		expect_batch(stack, kind);
+		forward_some(stack, kind);
 	}
 	r = act_alone(stack);
 	if (r == 0 && kind == KIND_ASK) {

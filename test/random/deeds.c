@@ -367,6 +367,9 @@ static bool do_with_message(struct gyre_stack *stack, enum deed deed, enum kind 
 	case DEED_MOVE_OUT:
 		move_out(stack, kind);
 		return true;
+	case DEED_FORWARD:
+		forward(stack, kind);
+		return true;
 	default:
 		return false;
 	}
@@ -466,7 +469,7 @@ uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_er
 		} else if (deed >= DEED_ASK) {
 			wait_for(stack, deed);
 			break;
-		} else if (deed != DEED_PASS_ON && deed != DEED_MOVE_OUT) {
+		} else if (deed != DEED_PASS_ON && deed != DEED_MOVE_OUT && deed != DEED_FORWARD) {
 			do_one(stack, deed);
 		} else if (message) {
 			(void)do_with_message(stack, deed, kind);

@@ -26,6 +26,24 @@ const struct head *head_of(struct gyre_stack *stack)
 	}
 }
 
+const struct head *batch_head(struct gyre_stack *stack, uint32_t index)
+{
+	const struct letter *letter = gyre_batch_get(stack, index, letter);
+	const struct parcel *parcel = gyre_batch_get(stack, index, parcel);
+	const struct bulk *bulk = gyre_batch_get(stack, index, bulk);
+	const struct huge *huge = gyre_batch_get(stack, index, huge);
+	const struct question *question = gyre_batch_get(stack, index, question);
+	const struct wish *wish = gyre_batch_get(stack, index, wish);
+
+	return letter != NULL	  ? &letter->head
+	       : parcel != NULL	  ? &parcel->head
+	       : bulk != NULL	  ? &bulk->head
+	       : huge != NULL	  ? &huge->head
+	       : question != NULL ? &question->head
+	       : wish != NULL	  ? &wish->head
+				  : NULL;
+}
+
 void fill_words(uint64_t *words, uint32_t count, uint64_t value)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -179,33 +197,51 @@ void model_restarted(struct self *self)
 
 /* ---- messages ---- */
 
-static void check_order(struct self *self, enum kind kind, const struct head *head)
-{
-	uint32_t *seen = &self->world->lives[self->life].seen[kind][head->from];
+/* The last step of a message's way: from whom, which of those that took it, and to whom. */
+struct step {
+	uint32_t from;
+	uint32_t number;
+	enum line line;
+	uint8_t group;
+};
 
-	must(self->world, self->life, head->number > *seen,
-	     "of life %u number %u came after number %u", head->from, head->number, *seen);
-	*seen = head->number;
+static struct step last_step(const struct world *world, const struct head *head)
+{
+	const struct mail_record *record = &world->mails[head->mail];
+
+	return record->via != 0 ? (struct step){ record->via, record->via_number, LINE_FORWARDED,
+						 record->via_group }
+				: (struct step){ head->from, head->number, LINE_SENT, head->group };
+}
+
+static void check_order(struct self *self, enum kind kind, const struct step *step)
+{
+	uint32_t *seen = &self->world->lives[self->life].seen[kind][step->line][step->from];
+
+	must(self->world, self->life, step->number > *seen,
+	     "of life %u number %u came after number %u", step->from, step->number, *seen);
+	*seen = step->number;
 }
 
 /*
  * Nothing comes of one whose end was told, but what was laid aside before. With a copy another may
- * have laid it aside, which makes the check weaker, not wrong.
+ * have laid it aside, which makes the check weaker, not wrong. Who forwards counts, not who had
+ * sent it.
  */
-static void check_not_dead(struct self *self, const struct head *head)
+static void check_not_dead(struct self *self, const struct head *head, const struct step *step)
 {
 	const struct world *world = self->world;
 
 	if (gy_load_relaxed(&world->mails[head->mail].stashed) == 0) {
-		must(self->world, self->life, world->lives[self->life].told[head->from] == 0,
-		     "mail %u of life %u came after its end was told", head->mail, head->from);
+		must(self->world, self->life, world->lives[self->life].told[step->from] == 0,
+		     "mail %u came of life %u after its end was told", head->mail, step->from);
 	}
 }
 
-static void check_group(struct self *self, const struct head *head)
+static void check_group(struct self *self, const struct head *head, const struct step *step)
 {
-	must(self->world, self->life, head->group == 0 || (self->meant >> head->group & 1) != 0,
-	     "mail %u to group %u came to one who never was a member", head->mail, head->group);
+	must(self->world, self->life, step->group == 0 || (self->meant >> step->group & 1) != 0,
+	     "mail %u to group %u came to one who never was a member", head->mail, step->group);
 }
 
 /* Whoever has sent it first is its sender. A thread outside is none; its asks an actor carries. */
@@ -224,6 +260,8 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 {
 	struct self *self = self_of(stack);
 	struct world *world = self->world;
+	struct step step;
+	bool copied;
 	bool first;
 
 	must(world, self->life, head != NULL);
@@ -237,10 +275,12 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 	if (gyre_batch_count(stack) == 0) {
 		check_content(stack);
 	}
+	step = last_step(world, head);
+	copied = (head->marks & MARK_COPIED) != 0 || world->mails[head->mail].copied;
 	check_sender(self, kind, head, sender);
-	check_group(self, head);
-	check_not_dead(self, head);
-	if (head->mail != 0 && (head->marks & MARK_COPIED) == 0) {
+	check_group(self, head, &step);
+	check_not_dead(self, head, &step);
+	if (head->mail != 0 && !copied) {
 		mail_owe(world, head->mail, 0);
 		must(world, self->life,
 		     gy_add_relaxed(&world->mails[head->mail].dispatched, 1) == 0,
@@ -248,12 +288,12 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 	}
 	first = take_from_front(self, kind, head->mail);
 	must(world, self->life,
-	     first || (head->marks & MARK_COPIED) != 0 ||
+	     first || copied ||
 		     ((head->marks & MARK_FIRST) == 0 &&
 		      (head->mail == 0 || gy_load_relaxed(&world->mails[head->mail].stashed) == 0)),
 	     "mail %u comes back from nowhere", head->mail);
 	if (!first) {
-		check_order(self, kind, head);
+		check_order(self, kind, &step);
 	}
 }
 

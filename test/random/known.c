@@ -84,9 +84,11 @@ uint32_t life_take(struct world *world)
 		return 0;
 	}
 	life = &world->lives[number];
-	for (int kind = 0; kind < KINDS; kind++) {
-		life->seen[kind] = (uint32_t *)calloc(LIVES_MAX, sizeof(*life->seen[kind]));
-		must(world, 0, life->seen[kind] != NULL);
+	for (int i = 0; i < KINDS * LINES; i++) {
+		uint32_t **seen = &life->seen[i / LINES][i % LINES];
+
+		*seen = (uint32_t *)calloc(LIVES_MAX, sizeof(**seen));
+		must(world, 0, *seen != NULL);
 	}
 	life->told = (uint8_t *)calloc(LIVES_MAX, sizeof(*life->told));
 	must(world, 0, life->told != NULL);
@@ -218,6 +220,8 @@ static bool error_is_known(const struct pledge *pledge, bool lean, int error)
 	case -ENOMSG:
 	case -EIO:
 		return pledge->kind != PLEDGE_SLEEP && pledge->kind != PLEDGE_END;
+	case -EINVAL:
+		return gy_load_relaxed(&pledge->to_all) != 0;
 	case -ENOMEM:
 		return lean;
 	default:

@@ -35,6 +35,9 @@ enum {
 
 enum kind { KIND_NOTICE, KIND_ASK, KINDS };
 
+/* What one life sends or forwards to another is in order for each kind and line. */
+enum line { LINE_SENT, LINE_FORWARDED, LINES };
+
 enum mark {
 	MARK_BATCH = 1,	  /* for the filters of batches */
 	MARK_BARRIER = 2, /* for the filter of barriers */
@@ -136,9 +139,10 @@ struct life {
 	uint32_t pact;	    /* the life that it ends with; 0 for none */
 	uint8_t class;
 	struct gyre_address address;
-	uint32_t sent[KINDS];  /* the life's own */
-	uint32_t *seen[KINDS]; /* of each sender the last number; the life's own */
-	uint8_t *told;	       /* of whose ends it was told; the life's own */
+	uint32_t sent[KINDS];	      /* the life's own */
+	uint32_t forwarded[KINDS];    /* likewise */
+	uint32_t *seen[KINDS][LINES]; /* of each sender the last number; the life's own */
+	uint8_t *told;		      /* of whose ends it was told; the life's own */
 };
 
 struct mail_record {
@@ -146,6 +150,9 @@ struct mail_record {
 	uint32_t stashed;    /* atomic; how often */
 	uint32_t owed;	     /* atomic; the life that gets it if it goes on; 0 for none */
 	bool copied;	     /* each member of a group may get one */
+	uint8_t via_group;   /* that it was forwarded to, counted from 1; 0 for none */
+	uint32_t via;	     /* the life that has forwarded it last; 0 for none */
+	uint32_t via_number; /* counted by that life, for each kind */
 };
 
 enum pledge_kind { PLEDGE_ASK, PLEDGE_SLEEP, PLEDGE_END, PLEDGE_WORK, PLEDGE_OUTSIDE };
@@ -153,7 +160,7 @@ enum pledge_kind { PLEDGE_ASK, PLEDGE_SLEEP, PLEDGE_END, PLEDGE_WORK, PLEDGE_OUT
 struct pledge {
 	enum pledge_kind kind;
 	uint32_t owner;
-	uint32_t whom;
+	uint32_t whom; /* atomic: an ask is forwarded */
 	uint64_t begun_ns;
 	uint64_t time_ns; /* it may take; GYRE_FOREVER */
 	bool in_time;	  /* it has ended before that, so nothing of it can come late */
@@ -161,6 +168,7 @@ struct pledge {
 	uint32_t ended;
 	uint32_t answered; /* how often an answer was accepted */
 	uint32_t given_up; /* nobody waits for it */
+	uint32_t to_all;   /* it was forwarded to a group that sends to all */
 };
 
 enum watch_stage { WATCH_NONE, WATCH_ON, WATCH_OVER };
@@ -216,6 +224,7 @@ enum deed {
 	DEED_IDLE,
 	DEED_IDLE_STOP,
 	DEED_MOVE_OUT,
+	DEED_FORWARD,
 	DEED_BURN,
 	DEED_ASK_AND_GO,
 	DEED_STASH, /* these end the handler */
@@ -341,7 +350,8 @@ struct frame {
 	uint32_t pledge; /* of the ask that is handled */
 	bool wish;	 /* its answer owns something */
 	bool replied;
-	bool gone; /* the message was taken, moved out or stashed */
+	bool gone; /* the message was taken, moved out, forwarded or stashed */
+	bool forwarded;
 	bool stashed;
 	bool any;
 	bool fails; /* in the end */
@@ -374,6 +384,12 @@ static inline uint32_t draw(uint64_t *random, uint32_t limit)
 static inline bool one_in(uint64_t *random, uint32_t count)
 {
 	return draw(random, count) == 0;
+}
+
+/* Whether it does it now, where it has a say beside the deeds that are drawn. */
+static inline bool likes(struct self *self, enum deed deed)
+{
+	return self->world->plan.weights[deed] != 0 && one_in(&self->random, 3);
 }
 
 /* ---- trace.c ---- */
@@ -466,6 +482,7 @@ void model_put_first(struct self *self, enum kind kind, uint32_t mail);
 void model_restarted(struct self *self);
 void model_forget_watched(struct self *self, uint32_t at);
 const struct head *head_of(struct gyre_stack *stack);
+const struct head *batch_head(struct gyre_stack *stack, uint32_t index);
 void fill_words(uint64_t *words, uint32_t count, uint64_t value);
 
 /* ---- deeds.c ---- */
@@ -500,6 +517,12 @@ void send_self_first(struct gyre_stack *stack);
 void pass_on(struct gyre_stack *stack, struct acquaintance to);
 void move_out(struct gyre_stack *stack, enum kind kind);
 int answer(struct gyre_stack *stack);
+
+/* ---- forwarding.c ---- */
+
+/* Forwards the message; when it is gone or answered, it must be refused. */
+void forward(struct gyre_stack *stack, enum kind kind);
+void forward_of_batch(struct gyre_stack *stack, enum kind kind, uint32_t index);
 
 /* ---- waiting.c ---- */
 

@@ -195,7 +195,7 @@ static uint32_t who_ended(const struct world *world, const struct waiting *one, 
 		return verdict != NULL ? verdict->by : present != NULL ? present->by : 0;
 	}
 	return error == -EIO || error == -ENOMSG || error == -ENOSYS
-		       ? world->pledges[one->pledge].whom
+		       ? gy_load_relaxed(&world->pledges[one->pledge].whom)
 		       : 0;
 }
 

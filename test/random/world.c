@@ -182,8 +182,9 @@ static struct world *make_world(const struct plan *plan, uint64_t *random)
 static void free_world(struct world *world)
 {
 	for (uint32_t i = 0; i < LIVES_MAX; i++) {
-		free(world->lives[i].seen[KIND_NOTICE]);
-		free(world->lives[i].seen[KIND_ASK]);
+		for (int j = 0; j < KINDS * LINES; j++) {
+			free(world->lives[i].seen[j / LINES][j % LINES]);
+		}
 		free(world->lives[i].told);
 	}
 	free(world->mails);
