@@ -9,7 +9,7 @@
 
 /* ---- the end of a handler ---- */
 
-static int suspend(struct gyre_stack *stack, uint32_t state)
+static int suspend(struct gyre_stack *stack)
 {
 	struct self *self = self_of(stack);
 	struct frame *frame = frame_of(stack);
@@ -18,7 +18,7 @@ static int suspend(struct gyre_stack *stack, uint32_t state)
 	if (frame->barrier) {
 		self->barrier = frame->mail + 1;
 	}
-	r = state == STATE_ANY ? gyre_suspend_any(stack, state) : gyre_suspend(stack, state);
+	r = wait_for_some(stack);
 	must(self->world, self->life, r > 0, "%d", r);
 	return r;
 }
@@ -55,13 +55,13 @@ static int go_on(struct gyre_stack *stack, enum kind kind)
 	struct self *self = self_of(stack);
 	struct frame *frame = frame_of(stack);
 	int error = 0;
-	uint32_t state = frame->rounds++ < 3 ? act(stack, true, kind, &error) : 0;
+	bool waits = frame->rounds++ < 3 && act(stack, true, kind, &error);
 
-	if (kind == KIND_ASK && state != 0 && !frame->replied && one_in(&self->random, 4)) {
+	if (kind == KIND_ASK && waits && !frame->replied && one_in(&self->random, 4)) {
 		(void)answer(stack);
 	}
-	if (state != 0) {
-		return suspend(stack, state);
+	if (waits) {
+		return suspend(stack);
 	}
 	if (frame->barrier) {
 		self->barrier = 0;
@@ -80,7 +80,7 @@ static int handle(struct gyre_stack *stack, enum kind kind, uint8_t behaviour)
 		must(self->world, self->life,
 		     frame->gone ? head == NULL : head != NULL && head->mail == frame->mail,
 		     "another message stands in the stack");
-		return settle(stack) ? go_on(stack, kind) : suspend(stack, STATE_ANY);
+		return settle(stack) ? go_on(stack, kind) : suspend(stack);
 	}
 	expect_nothing_in(frame, self);
 	must(self->world, self->life, self->behaviour == behaviour, "%u runs, not %u", behaviour,
@@ -104,13 +104,13 @@ static int act_alone(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
 	int error = 0;
-	uint32_t state;
+	bool waits;
 
 	if (gyre_stack_state(stack) != 0 && !settle(stack)) {
-		return suspend(stack, STATE_ANY);
+		return suspend(stack);
 	}
-	state = frame->rounds++ < 2 ? act(stack, false, KIND_NOTICE, &error) : 0;
-	return state != 0 ? suspend(stack, state) : error;
+	waits = frame->rounds++ < 2 && act(stack, false, KIND_NOTICE, &error);
+	return waits ? suspend(stack) : error;
 }
 
 static int handle_event(struct gyre_stack *stack, uint8_t behaviour)

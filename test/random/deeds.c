@@ -273,6 +273,8 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_IDLE_STOP:
 		stop_idle(stack);
 		break;
+	case DEED_CANCEL:
+		break;
 	default:
 		burn(self_of(stack));
 	}
@@ -447,7 +449,7 @@ void calm_down(struct gyre_stack *stack)
 	}
 }
 
-uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error)
+bool act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error)
 {
 	struct self *self = self_of(stack);
 	struct frame *frame = frame_of(stack);
@@ -460,11 +462,11 @@ uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_er
 
 		if (deed == DEED_FAIL) {
 			*ret_error = self->keeper ? 0 : -EIO;
-			return 0;
+			return false;
 		}
 		if (deed == DEED_STASH) {
 			if (message && stash(stack, kind)) {
-				return 0;
+				return false;
 			}
 		} else if (deed >= DEED_ASK) {
 			wait_for(stack, deed);
@@ -475,9 +477,6 @@ uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_er
 			(void)do_with_message(stack, deed, kind);
 		}
 	}
-	if (frame->count == 0) {
-		return 0;
-	}
-	frame->any = one_in(&self->random, 3);
-	return frame->any ? STATE_ANY : STATE_ALL;
+	cancel_some(stack);
+	return frame->ended < frame->count;
 }

@@ -202,6 +202,17 @@ void pledge_refused(struct world *world, uint32_t number, int r)
 	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0);
 }
 
+void pledge_cancelled(struct world *world, uint32_t number, int error)
+{
+	struct pledge *pledge = &world->pledges[number];
+
+	trace(pledge->owner, "promise cancelled", number, (uint64_t)error);
+	must(world, pledge->owner, error == -ECANCELED, "promise %u: %d", number, error);
+	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0,
+	     "promise %u has ended twice", number);
+	pledge->cancelled = true;
+}
+
 static bool error_is_known(const struct pledge *pledge, bool lean, int error)
 {
 	switch (error) {

@@ -164,6 +164,7 @@ struct pledge {
 	uint64_t begun_ns;
 	uint64_t time_ns; /* it may take; GYRE_FOREVER */
 	bool in_time;	  /* it has ended before that, so nothing of it can come late */
+	bool cancelled;	  /* by its owner */
 	uint32_t begun;	  /* atomic, as the rest */
 	uint32_t ended;
 	uint32_t answered; /* how often an answer was accepted */
@@ -227,7 +228,8 @@ enum deed {
 	DEED_FORWARD,
 	DEED_BURN,
 	DEED_ASK_AND_GO,
-	DEED_STASH, /* these end the handler */
+	DEED_CANCEL, /* where something is waited for */
+	DEED_STASH,  /* these end the handler */
 	DEED_FAIL,
 	DEED_ASK, /* these wait */
 	DEED_ASK_GROUP,
@@ -353,17 +355,19 @@ struct frame {
 	bool gone; /* the message was taken, moved out, forwarded or stashed */
 	bool forwarded;
 	bool stashed;
-	bool any;
 	bool fails; /* in the end */
 	bool barrier;
 	uint8_t count;
 	uint8_t ended;
 	uint8_t rounds;
 	uint8_t ghosts; /* asks that it does not wait for */
+	uint8_t wait;	/* of enum await */
+	uint8_t named;	/* a bit for each of those that are waited for, where not for all */
 	struct waiting waiting[PLEDGES_OF_STACK];
 };
 
-enum { STATE_ALL = 1, STATE_ANY = 2 };
+/* What a handler waits for; also the state that its stack then has. */
+enum await { AWAIT_NONE, AWAIT_ALL, AWAIT_ANY, AWAIT_NAMED_ALL, AWAIT_NAMED_ANY, AWAITS };
 
 static inline struct self *self_of(struct gyre_stack *stack)
 {
@@ -451,6 +455,8 @@ uint32_t pledge_begin(struct world *world, enum pledge_kind kind, uint32_t owner
 		      uint64_t time_ns);
 /* Checks how it has ended. */
 void pledge_end(struct world *world, uint32_t pledge, int error);
+/* It was given up, and shows that at once. */
+void pledge_cancelled(struct world *world, uint32_t pledge, int error);
 /* @r: what the call for it returned. */
 void pledge_refused(struct world *world, uint32_t pledge, int r);
 void pledge_answered(struct world *world, uint32_t pledge, uint32_t answer, uint32_t by);
@@ -487,8 +493,8 @@ void fill_words(uint64_t *words, uint32_t count, uint64_t value);
 
 /* ---- deeds.c ---- */
 
-/* Does some things. 0, or the state to suspend with. */
-uint32_t act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error);
+/* Does some things. Whether it has begun something to wait for. */
+bool act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error);
 /* When nothing new is begun any more. */
 void calm_down(struct gyre_stack *stack);
 
@@ -532,8 +538,12 @@ bool await_sleep(struct gyre_stack *stack);
 bool await_end(struct gyre_stack *stack, struct acquaintance whom);
 bool await_work(struct gyre_stack *stack);
 void ask_and_go(struct gyre_stack *stack, struct acquaintance to);
-/* Looks at what has come. Whether all has, or as much as is waited for. */
+/* Waits for what was begun: all, any, or some of it. What the handler must return. */
+int wait_for_some(struct gyre_stack *stack);
+/* Looks at what has come, and may give up what has not. Whether nothing is left to wait for. */
 bool settle(struct gyre_stack *stack);
+/* May give up some of what was begun; looks at each that it has given up. */
+void cancel_some(struct gyre_stack *stack);
 
 /* ---- actors.c ---- */
 

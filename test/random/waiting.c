@@ -1,5 +1,6 @@
 /*
- * What actors wait for: answers, ends of others, work off the loops, time.
+ * What actors wait for: answers, ends of others, work off the loops, time; all of it, any, or some,
+ * and what they give up meanwhile.
  */
 #include <errno.h>
 
@@ -226,26 +227,145 @@ static bool settle_one(struct self *self, struct waiting *one)
 	return true;
 }
 
+/* Whether it ends the wait when it completes. */
+static bool is_awaited(const struct frame *frame, uint32_t index)
+{
+	return frame->wait == AWAIT_ALL || frame->wait == AWAIT_ANY ||
+	       (frame->named >> index & 1) != 0;
+}
+
+/* Whether one that ends the wait does so now; else it may have come before, and the last now. */
+static bool comes_now(const struct frame *frame, uint32_t index)
+{
+	uint32_t alone = frame->wait == AWAIT_ALL ? frame->count - frame->ended == 1
+						  : frame->named == 1U << index;
+
+	switch (frame->wait) {
+	case AWAIT_ALL:
+		return frame->ghosts == 0 && alone;
+	case AWAIT_ANY:
+		return frame->ghosts == 0;
+	case AWAIT_NAMED_ALL:
+		return alone;
+	default:
+		return is_awaited(frame, index);
+	}
+}
+
+/* What was waited for has come, and nothing else has ended the wait. */
+static void expect_awaited(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	bool all = frame->wait == AWAIT_ALL || frame->wait == AWAIT_NAMED_ALL;
+	uint32_t came = 0;
+
+	must(self->world, self->life, gyre_stack_state(stack) == frame->wait);
+	for (uint32_t i = 0; i < frame->count; i++) {
+		const struct waiting *one = &frame->waiting[i];
+
+		if (one->pledge == 0 || !is_awaited(frame, i)) {
+			continue;
+		}
+		if (gyre_future_error(&one->future) != -EINPROGRESS) {
+			came++;
+		} else {
+			must(self->world, self->life, !all, "promise %u has not come", one->pledge);
+		}
+	}
+	must(self->world, self->life, came > 0 || (frame->ghosts > 0 && frame->wait <= AWAIT_ANY),
+	     "nothing has come");
+}
+
 bool settle(struct gyre_stack *stack)
 {
 	struct self *self = self_of(stack);
 	struct frame *frame = frame_of(stack);
-	uint8_t before = frame->ended;
-	bool first = frame->ghosts == 0 && (frame->any || frame->count - frame->ended == 1);
+	uint8_t ended = frame->ended;
 
+	expect_awaited(stack);
 	for (uint32_t i = 0; i < frame->count; i++) {
 		struct waiting *one = &frame->waiting[i];
+		bool now = comes_now(frame, i);
 
-		if (one->pledge != 0 && first && gyre_future_error(&one->future) != -EINPROGRESS) {
+		if (one->pledge != 0 && now && gyre_future_error(&one->future) != -EINPROGRESS) {
 			check_first(self, one, gyre_future_error(&one->future));
 		}
 		if (one->pledge != 0 && settle_one(self, one)) {
-			frame->ended++;
+			ended++;
 		}
 	}
-	must(self->world, self->life, frame->ended > before || frame->ghosts > 0,
-	     "nothing has come");
-	must(self->world, self->life, frame->any || frame->ended == frame->count,
-	     "%u of %u have come", frame->ended, frame->count);
+	frame->ended = ended;
+	cancel_some(stack);
 	return frame->ended == frame->count;
+}
+
+/* ---- giving up ---- */
+
+static void cancel(struct gyre_stack *stack, struct waiting *one)
+{
+	struct self *self = self_of(stack);
+	const struct gyre_future *future = &one->future;
+	int r = gyre_cancel(stack, future);
+
+	must(self->world, self->life, r == 0, "%d", r);
+	pledge_cancelled(self->world, one->pledge, gyre_future_error(future));
+	must(self->world, self->life,
+	     gyre_future_get(future, verdict) == NULL && gyre_future_get(future, present) == NULL);
+	must(self->world, self->life, gyre_cancel(stack, future) == -EALREADY);
+	must(self->world, self->life, gyre_await_any(stack, AWAITS, &future, 1) == 0,
+	     "it would wait for what was given up");
+	one->pledge = 0;
+	frame_of(stack)->ended++;
+}
+
+void cancel_some(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+
+	for (uint32_t i = 0; i < frame->count; i++) {
+		if (frame->waiting[i].pledge != 0 && likes(self, DEED_CANCEL)) {
+			cancel(stack, &frame->waiting[i]);
+		}
+	}
+}
+
+/* ---- waiting ---- */
+
+/* Names some of what is outstanding, or all, and the first of them perhaps twice. */
+static uint32_t name_some(struct gyre_stack *stack, const struct gyre_future **ret_futures)
+{
+	struct self *self = self_of(stack);
+	struct frame *frame = frame_of(stack);
+	uint32_t count = 0;
+
+	frame->named = 0;
+	for (uint32_t i = 0; i < frame->count; i++) {
+		if (frame->waiting[i].pledge != 0 && (count == 0 || one_in(&self->random, 2))) {
+			frame->named |= (uint8_t)(1U << i);
+			ret_futures[count++] = &frame->waiting[i].future;
+		}
+	}
+	ret_futures[count] = ret_futures[0];
+	return count + one_in(&self->random, 4);
+}
+
+int wait_for_some(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+	const struct gyre_future *futures[PLEDGES_OF_STACK + 1];
+	uint32_t count = name_some(stack, futures);
+
+	frame->wait = (uint8_t)(AWAIT_ALL + draw(&self_of(stack)->random, AWAITS - AWAIT_ALL));
+	switch (frame->wait) {
+	case AWAIT_ALL:
+		return gyre_suspend(stack, AWAIT_ALL);
+	case AWAIT_ANY:
+		return gyre_suspend_any(stack, AWAIT_ANY);
+	case AWAIT_NAMED_ALL:
+		return gyre_await_all(stack, AWAIT_NAMED_ALL, futures, count);
+	default:
+		return gyre_await_any(stack, AWAIT_NAMED_ANY, futures, count);
+	}
 }

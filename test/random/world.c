@@ -257,7 +257,9 @@ static void check_late(struct world *world)
 		const struct pledge *pledge = &world->pledges[i];
 
 		if (pledge->begun != 0 && !pledge->in_time) {
-			late += pledge->kind == PLEDGE_SLEEP ? pledge->ended == 0 : 2;
+			late += pledge->kind != PLEDGE_SLEEP ? 2
+				: pledge->cancelled	     ? 1
+							     : pledge->ended == 0;
 		}
 	}
 	must(world, 0, world->lost[GYRE_DROP_LATE] <= late, "%lu came late, %lu could",
