@@ -76,6 +76,7 @@ static int handle(struct gyre_stack *stack, enum kind kind, uint8_t behaviour)
 	const struct head *head = head_of(stack);
 
 	expect_alive(self);
+	expect_time_left(stack);
 	if (gyre_stack_state(stack) != 0) {
 		must(self->world, self->life,
 		     frame->gone ? head == NULL : head != NULL && head->mail == frame->mail,
@@ -90,8 +91,7 @@ static int handle(struct gyre_stack *stack, enum kind kind, uint8_t behaviour)
 	frame->barrier = classes[self->class].barrier != NULL && (head->marks & MARK_BARRIER) != 0;
 	if (kind == KIND_ASK) {
 		frame->wish = gyre_message(stack, wish) != NULL;
-		frame->pledge = frame->wish ? gyre_message(stack, wish)->pledge
-					    : gyre_message(stack, question)->pledge;
+		frame->pledge = pledge_of(stack);
 	}
 	if (gy_load_relaxed(&self->world->closing) != 0) {
 		calm_down(stack);
@@ -118,6 +118,7 @@ static int handle_event(struct gyre_stack *stack, uint8_t behaviour)
 	struct self *self = self_of(stack);
 
 	expect_alive(self);
+	expect_time_left(stack);
 	if (gyre_stack_state(stack) == 0) {
 		expect_nothing_in(frame_of(stack), self);
 		must(self->world, self->life, self->behaviour == behaviour);
@@ -168,15 +169,13 @@ static void answer_batch(struct gyre_stack *stack)
 	struct world *world = self->world;
 
 	for (uint32_t i = 0; i < gyre_batch_count(stack); i++) {
-		const struct question *question = gyre_batch_get(stack, i, question);
 		const struct wish *wish = gyre_batch_get(stack, i, wish);
-		uint32_t pledge;
+		uint32_t pledge = batch_pledge(stack, i);
 		int r;
 
 		if (one_in(&self->random, 4) || batch_head(stack, i) == NULL) {
 			continue;
 		}
-		pledge = wish == NULL ? question->pledge : wish->pledge;
 		trace(self->life, "answers", pledge, i);
 		must(world, self->life, gy_add_relaxed(&world->pledges[pledge].answered, 1) == 0);
 		r = wish != NULL ? gyre_batch_reply(stack, i,
@@ -196,6 +195,7 @@ static int handle_batch(struct gyre_stack *stack, enum kind kind)
 	int r;
 
 	expect_alive(self);
+	expect_time_left(stack);
 	if (gyre_stack_state(stack) == 0) {
 		expect_nothing_in(frame_of(stack), self);
 		expect_batch(stack, kind);

@@ -44,6 +44,22 @@ const struct head *batch_head(struct gyre_stack *stack, uint32_t index)
 				  : NULL;
 }
 
+uint32_t pledge_of(struct gyre_stack *stack)
+{
+	const struct question *question = gyre_message(stack, question);
+	const struct wish *wish = gyre_message(stack, wish);
+
+	return question != NULL ? question->pledge : wish != NULL ? wish->pledge : 0;
+}
+
+uint32_t batch_pledge(struct gyre_stack *stack, uint32_t index)
+{
+	const struct question *question = gyre_batch_get(stack, index, question);
+	const struct wish *wish = gyre_batch_get(stack, index, wish);
+
+	return question != NULL ? question->pledge : wish != NULL ? wish->pledge : 0;
+}
+
 void fill_words(uint64_t *words, uint32_t count, uint64_t value)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -91,6 +107,62 @@ void expect_nothing_in(struct frame *frame, struct self *self)
 
 	must(self->world, self->life, memcmp(frame, &nothing, sizeof(nothing)) == 0,
 	     "the frame is not zero");
+}
+
+/* ---- time ---- */
+
+/* The least that the asker must have left; what is inherited the asker alone knows. */
+static uint64_t least_left(const struct world *world, uint32_t number, uint64_t now)
+{
+	const struct pledge *pledge = &world->pledges[number];
+	uint64_t end_ns;
+
+	if (number == 0 || pledge->inherits) {
+		return 0;
+	}
+	if (pledge->time_ns == GYRE_FOREVER) {
+		return GYRE_FOREVER;
+	}
+	end_ns = pledge->begun_ns + pledge->time_ns;
+	return end_ns > now ? end_ns - now : 0;
+}
+
+/* The ask that runs, also when its payload was moved out; 0 for none. */
+static uint32_t ask_of(struct gyre_stack *stack)
+{
+	const struct frame *frame = frame_of(stack);
+
+	return frame->pledge != 0 ? frame->pledge : pledge_of(stack);
+}
+
+/* Whether the ask was answered or has gone, or the message is none. */
+static bool nobody_waits(struct gyre_stack *stack)
+{
+	return gyre_batch_count(stack) == 0 && (ask_of(stack) == 0 || frame_of(stack)->replied);
+}
+
+/* Of a batch the longest counts. */
+void expect_time_left(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	uint64_t left_ns = gyre_time_left(stack);
+	uint64_t now = now_ns();
+	uint64_t least_ns = least_left(self->world, ask_of(stack), now);
+
+	for (uint32_t i = 0; i < gyre_batch_count(stack); i++) {
+		uint64_t one_ns = least_left(self->world, batch_pledge(stack, i), now);
+
+		least_ns = one_ns > least_ns ? one_ns : least_ns;
+	}
+	if (nobody_waits(stack)) {
+		/* An answer for which there was no memory leaves room for another. */
+		must(self->world, self->life, left_ns == GYRE_FOREVER || self->world->plan.lean);
+	} else {
+		must(self->world, self->life,
+		     left_ns >= least_ns && (left_ns == GYRE_FOREVER) >= (least_ns == GYRE_FOREVER),
+		     "%lu ns are left, not at least %lu", (unsigned long)left_ns,
+		     (unsigned long)least_ns);
+	}
 }
 
 /* ---- the lists of what comes first ---- */

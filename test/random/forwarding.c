@@ -40,7 +40,7 @@ static bool may_go(const struct world *world, const struct route *route, uint32_
 	const struct pledge *ask = &world->pledges[pledge];
 
 	return (route->to.life != 0 || route->group != 0) &&
-	       (pledge == 0 || ask->time_ns != GYRE_FOREVER ||
+	       (pledge == 0 || ask->inherits || ask->time_ns != GYRE_FOREVER ||
 		(route->group == 0 && route->to.life > ask->owner));
 }
 
@@ -109,17 +109,15 @@ void forward(struct gyre_stack *stack, enum kind kind)
 	r = gyre_forward(stack, route.to.address);
 	must(self->world, self->life, r == 0, "%d", r);
 	must(self->world, self->life,
-	     head_of(stack) == NULL && gyre_address_is_nobody(gyre_sender(stack)));
+	     head_of(stack) == NULL && gyre_address_is_nobody(gyre_sender(stack)) &&
+		     gyre_time_left(stack) == GYRE_FOREVER);
 }
 
 void forward_of_batch(struct gyre_stack *stack, enum kind kind, uint32_t index)
 {
 	struct self *self = self_of(stack);
 	const struct head *head = batch_head(stack, index);
-	const struct wish *wish = gyre_batch_get(stack, index, wish);
-	uint32_t pledge = kind == KIND_NOTICE ? 0
-			  : wish != NULL      ? wish->pledge
-					      : gyre_batch_get(stack, index, question)->pledge;
+	uint32_t pledge = batch_pledge(stack, index);
 	struct route route = draw_route(self);
 	int r;
 

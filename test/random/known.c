@@ -185,6 +185,7 @@ uint32_t pledge_begin(struct world *world, enum pledge_kind kind, uint32_t owner
 	pledge->whom = whom;
 	pledge->begun_ns = now_ns();
 	pledge->time_ns = time_ns;
+	pledge->inherits = time_ns == 0 && kind != PLEDGE_SLEEP;
 	gy_store_release(&pledge->begun, 1);
 	trace(owner, "promise begun", number, whom);
 	return number;
@@ -197,6 +198,7 @@ void pledge_refused(struct world *world, uint32_t number, int r)
 	trace(pledge->owner, "promise refused", number, (uint64_t)r);
 	must(world, pledge->owner,
 	     r == -ENOMEM || r == -ESHUTDOWN || r == -ENOBUFS || r == -EAGAIN ||
+		     (r == -ETIMEDOUT && pledge->inherits) ||
 		     (r == -EINVAL && pledge->kind == PLEDGE_END),
 	     "promise %u: %d", number, r);
 	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0);
@@ -211,6 +213,21 @@ void pledge_cancelled(struct world *world, uint32_t number, int error)
 	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0,
 	     "promise %u has ended twice", number);
 	pledge->cancelled = true;
+}
+
+void pledge_inherits(struct world *world, uint32_t number, uint64_t before_ns, uint64_t after_ns,
+		     int r)
+{
+	struct pledge *pledge = &world->pledges[number];
+	uint64_t default_ns = world->plan.patience_ns;
+
+	pledge->time_ns = after_ns < default_ns ? after_ns : default_ns;
+	must(world, pledge->owner, after_ns <= before_ns || after_ns == GYRE_FOREVER);
+	must(world, pledge->owner, before_ns > 0 || r < 0,
+	     "promise %u was begun when no time was left", number);
+	must(world, pledge->owner, r != -ETIMEDOUT || after_ns == 0,
+	     "promise %u was not begun for lack of time, with %lu ns left", number,
+	     (unsigned long)after_ns);
 }
 
 static bool error_is_known(const struct pledge *pledge, bool lean, int error)

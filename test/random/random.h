@@ -162,7 +162,8 @@ struct pledge {
 	uint32_t owner;
 	uint32_t whom; /* atomic: an ask is forwarded */
 	uint64_t begun_ns;
-	uint64_t time_ns; /* it may take; GYRE_FOREVER */
+	uint64_t time_ns; /* it may take; GYRE_FOREVER. The owner's alone of one that inherits */
+	bool inherits;	  /* it was begun with time-out 0 */
 	bool in_time;	  /* it has ended before that, so nothing of it can come late */
 	bool cancelled;	  /* by its owner */
 	uint32_t begun;	  /* atomic, as the rest */
@@ -459,6 +460,10 @@ void pledge_end(struct world *world, uint32_t pledge, int error);
 void pledge_cancelled(struct world *world, uint32_t pledge, int error);
 /* @r: what the call for it returned. */
 void pledge_refused(struct world *world, uint32_t pledge, int r);
+/* The asker of what runs had @before_ns left before the call that was to begin it with time-out 0,
+ * and @after_ns after it. */
+void pledge_inherits(struct world *world, uint32_t pledge, uint64_t before_ns, uint64_t after_ns,
+		     int r);
 void pledge_answered(struct world *world, uint32_t pledge, uint32_t answer, uint32_t by);
 uint32_t watch_begin(struct world *world, uint32_t watcher, uint32_t watched);
 void watch_over(struct world *world, uint32_t record);
@@ -487,8 +492,13 @@ void model_unstash(struct self *self, uint32_t count);
 void model_put_first(struct self *self, enum kind kind, uint32_t mail);
 void model_restarted(struct self *self);
 void model_forget_watched(struct self *self, uint32_t at);
+/* The time that the asker has left; of asks and batches when they come, and of all that runs. */
+void expect_time_left(struct gyre_stack *stack);
 const struct head *head_of(struct gyre_stack *stack);
 const struct head *batch_head(struct gyre_stack *stack, uint32_t index);
+/* Of the ask that is there; 0 for none. */
+uint32_t pledge_of(struct gyre_stack *stack);
+uint32_t batch_pledge(struct gyre_stack *stack, uint32_t index);
 void fill_words(uint64_t *words, uint32_t count, uint64_t value);
 
 /* ---- deeds.c ---- */

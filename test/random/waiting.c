@@ -15,6 +15,17 @@ static struct waiting *add_waiting(struct gyre_stack *stack)
 	return frame->count == PLEDGES_OF_STACK ? NULL : &frame->waiting[frame->count];
 }
 
+/* @before_ns: the time that was left then. @r: what was returned when it was begun. */
+static int look_at_time(struct gyre_stack *stack, uint32_t pledge, uint64_t before_ns, int r)
+{
+	struct world *world = self_of(stack)->world;
+
+	if (world->pledges[pledge].inherits) {
+		pledge_inherits(world, pledge, before_ns, gyre_time_left(stack), r);
+	}
+	return r;
+}
+
 /* @r: what was returned when it was begun. Whether it is waited for. */
 static bool is_begun(struct gyre_stack *stack, struct waiting *one, uint32_t pledge, int r)
 {
@@ -40,7 +51,10 @@ static uint64_t draw_patience(struct self *self, uint32_t whom)
 	if (whom > self->life && one_in(&self->random, 3)) {
 		return GYRE_FOREVER;
 	}
-	return patience_ns / 8 + draw(&self->random, (uint32_t)patience_ns);
+	/* With 0 it takes what the asker of what runs has left, or the system's time-out. */
+	return one_in(&self->random, 3)
+		       ? 0
+		       : patience_ns / 8 + draw(&self->random, (uint32_t)patience_ns);
 }
 
 static int send_ask(struct gyre_stack *stack, struct gyre_address to, uint8_t group,
@@ -49,19 +63,23 @@ static int send_ask(struct gyre_stack *stack, struct gyre_address to, uint8_t gr
 	struct self *self = self_of(stack);
 	struct world *world = self->world;
 	uint64_t time_ns = world->pledges[pledge].time_ns;
+	uint64_t left_ns = gyre_time_left(stack);
 	uint16_t marks = marks_draw(&self->random);
 	struct head head = head_make(world, self->life, KIND_ASK, marks, group);
+	int r;
 
 	trace(self->life, "asks by mail", head.mail, pledge);
 	one->owning = one_in(&self->random, 3);
 	if (one->owning) {
-		return gyre_ask(stack, to,
-				gyre_new(stack, wish, .head = head, .pledge = pledge,
-					 .token = token_get(world)),
-				time_ns, &one->future);
+		r = gyre_ask(stack, to,
+			     gyre_new(stack, wish, .head = head, .pledge = pledge,
+				      .token = token_get(world)),
+			     time_ns, &one->future);
+	} else {
+		r = gyre_ask(stack, to, gyre_new(stack, question, .head = head, .pledge = pledge),
+			     time_ns, &one->future);
 	}
-	return gyre_ask(stack, to, gyre_new(stack, question, .head = head, .pledge = pledge),
-			time_ns, &one->future);
+	return look_at_time(stack, pledge, left_ns, r);
 }
 
 bool await_ask(struct gyre_stack *stack, struct acquaintance to, uint8_t group)
@@ -98,7 +116,9 @@ bool await_sleep(struct gyre_stack *stack)
 {
 	struct self *self = self_of(stack);
 	struct waiting *one = add_waiting(stack);
-	uint64_t time_ns = draw(&self->random, 1000000);
+	/* The long ones are for time-outs of who waits for this one. */
+	uint64_t max_ns = one_in(&self->random, 4) ? 2 * self->world->plan.patience_ns : 1000000;
+	uint64_t time_ns = draw(&self->random, (uint32_t)max_ns);
 	uint32_t pledge =
 		one == NULL ? 0 : pledge_begin(self->world, PLEDGE_SLEEP, self->life, 0, time_ns);
 
@@ -157,7 +177,9 @@ bool await_work(struct gyre_stack *stack)
 	uint64_t time_ns = draw_patience(self, 0);
 	uint32_t pledge =
 		one == NULL ? 0 : pledge_begin(world, PLEDGE_WORK, self->life, 0, time_ns);
+	uint64_t left_ns = gyre_time_left(stack);
 	struct gyre_mail *mail;
+	int r;
 
 	if (pledge == 0) {
 		return false;
@@ -165,8 +187,8 @@ bool await_work(struct gyre_stack *stack)
 	one->owning = one_in(&self->random, 2);
 	mail = one->owning ? gyre_new(stack, wish, .pledge = pledge, .token = token_get(world))
 			   : gyre_new(stack, question, .pledge = pledge);
-	return is_begun(stack, one, pledge,
-			gyre_offload(stack, do_work, mail, time_ns, &one->future));
+	r = gyre_offload(stack, do_work, mail, time_ns, &one->future);
+	return is_begun(stack, one, pledge, look_at_time(stack, pledge, left_ns, r));
 }
 
 /* ---- what came ---- */

@@ -95,6 +95,7 @@ static void make_system(struct world *world)
 		.buffer_count = 16,
 		.datagram_buffer_count = 16,
 		.run_budget = plan->run_budget,
+		.ask_timeout_ns = plan->patience_ns,
 		.steal_floor = 1,
 		.steal_aggression = 1,
 		.timer_tick_ns = plan->tick_ns,
