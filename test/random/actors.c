@@ -317,6 +317,7 @@ static void on_clean(void *state)
 	}
 	life = &world->lives[self->life];
 	trace(self->life, "ends", self->parent, 0);
+	model_post_ended(self);
 	must(world, self->life, gy_load_relaxed(&life->children) == 0, "%u children are left",
 	     life->children);
 	for (uint32_t i = 1; i < GROUPS_MAX; i++) {

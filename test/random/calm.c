@@ -171,7 +171,9 @@ void calm_world(struct world *world)
 			quiet = is_balanced(world) && pledges_are_kept(world) &&
 				all_are_told(world) && doomed_have_ended(world) &&
 				pacts_are_kept(world) && notices_have_come(world) &&
-				names_agree(world) && groups_agree(world);
+				names_agree(world) && groups_agree(world) &&
+				periods_are_over(world);
 		}
 	}
+	gy_store_relaxed(&world->quiet, 1);
 }

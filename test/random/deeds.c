@@ -273,6 +273,9 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_IDLE_STOP:
 		stop_idle(stack);
 		break;
+	case DEED_CALL_OFF:
+		call_off(stack);
+		break;
 	case DEED_CANCEL:
 		break;
 	default:
@@ -291,6 +294,9 @@ static void do_with(struct gyre_stack *stack, enum deed deed, struct acquaintanc
 		break;
 	case DEED_BULK:
 		send_bulk(stack, whom);
+		break;
+	case DEED_POST:
+		post(stack, whom);
 		break;
 	case DEED_WATCH:
 		watch(stack, whom);
@@ -337,6 +343,7 @@ static void do_one(struct gyre_stack *stack, enum deed deed)
 	case DEED_NOTIFY:
 	case DEED_PARCEL:
 	case DEED_BULK:
+	case DEED_POST:
 	case DEED_WATCH:
 	case DEED_PACT:
 	case DEED_STOP:
@@ -443,6 +450,9 @@ void calm_down(struct gyre_stack *stack)
 		if (self->timers[i].on) {
 			stop_timer(stack, i);
 		}
+	}
+	if (self->post != 0) {
+		call_off(stack);
 	}
 	if (self->idle_ns > 0) {
 		stop_idle(stack);

@@ -261,6 +261,7 @@ void model_unstash(struct self *self, uint32_t count)
 void model_restarted(struct self *self)
 {
 	memset(self->timers, 0, sizeof(self->timers));
+	model_post_ended(self);
 	self->idle_ns = 0;
 	self->behaviour = 0;
 	self->nested_count = 0;
@@ -316,14 +317,17 @@ static void check_group(struct self *self, const struct head *head, const struct
 	     "mail %u to group %u came to one who never was a member", head->mail, step->group);
 }
 
-/* Whoever has sent it first is its sender. A thread outside is none; its asks an actor carries. */
+/* Whoever has sent it first is its sender. A thread outside is none; an actor carries its asks,
+ * and has its timers. */
 static void check_sender(struct self *self, enum kind kind, const struct head *head,
 			 struct gyre_address sender)
 {
 	struct gyre_address from = self->world->lives[head->from].address;
 
-	must(self->world, self->life,
-	     gyre_address_equal(sender, from) || (kind == KIND_ASK && gyre_address_is_nobody(from)),
+	if (gyre_address_is_nobody(from) && (kind == KIND_ASK || (head->marks & MARK_TIMED) != 0)) {
+		return;
+	}
+	must(self->world, self->life, gyre_address_equal(sender, from),
 	     "mail %u of life %u came from another", head->mail, head->from);
 }
 
@@ -364,7 +368,10 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 		     ((head->marks & MARK_FIRST) == 0 &&
 		      (head->mail == 0 || gy_load_relaxed(&world->mails[head->mail].stashed) == 0)),
 	     "mail %u comes back from nowhere", head->mail);
-	if (!first) {
+	if ((head->marks & MARK_TIMED) != 0) {
+		expect_in_time(self, head);
+	}
+	if (!first && ((head->marks & MARK_TIMED) == 0 || step.line == LINE_FORWARDED)) {
 		check_order(self, kind, &step);
 	}
 }

@@ -1,5 +1,6 @@
 /*
- * Threads that are no loop's: they send, ask, spawn and look up while the actors do the same.
+ * Threads that are no loop's: they send, at once and later, ask, spawn and look up while the actors
+ * do the same.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +16,7 @@ void pause_ns(uint64_t ns)
 	(void)ppoll(NULL, 0, &time, NULL);
 }
 
-static void check_result(struct outsider *outsider, int r)
+void check_result(struct outsider *outsider, int r)
 {
 	struct world *world = outsider->world;
 
@@ -188,7 +189,7 @@ static void do_something(struct outsider *outsider)
 	struct acquaintance to = known_any(world, &outsider->random);
 	uint8_t group = group_any(world, &outsider->random);
 
-	switch (to.life == 0 ? 7 : draw(&outsider->random, 10)) {
+	switch (to.life == 0 ? 7 : draw(&outsider->random, 13)) {
 	case 0:
 	case 1:
 		ask(outsider, to);
@@ -204,6 +205,13 @@ static void do_something(struct outsider *outsider)
 		break;
 	case 4:
 		look_around(outsider);
+		break;
+	case 5:
+	case 6:
+		post_outside(outsider, to);
+		break;
+	case 8:
+		(void)call_off_outside(outsider, draw(&outsider->random, POSTS_OUTSIDE));
 		break;
 	case 7:
 		spawn_outside(outsider);
@@ -223,5 +231,6 @@ void *outsider_run(void *arg)
 			pause_ns(draw(&outsider->random, 100000));
 		}
 	}
+	call_all_off(outsider);
 	return NULL;
 }

@@ -28,6 +28,7 @@ enum {
 	STASHED_MAX = 12,
 	FRONT_MAX = 64,
 	OUTSIDERS = 2,
+	POSTS_OUTSIDE = 2, /* that one thread may have out */
 	LOOPS_MAX = 8,
 };
 
@@ -44,6 +45,7 @@ enum mark {
 	MARK_COPIED = 4,  /* each member of a group may get one */
 	MARK_FIRST = 8,	  /* went before all that waited */
 	MARK_SETTLE = 16, /* only calms down who gets it */
+	MARK_TIMED = 32,  /* a timer sends it */
 };
 
 /* What every message begins with. */
@@ -153,6 +155,10 @@ struct mail_record {
 	uint8_t via_group;   /* that it was forwarded to, counted from 1; 0 for none */
 	uint32_t via;	     /* the life that has forwarded it last; 0 for none */
 	uint32_t via_number; /* counted by that life, for each kind */
+	uint32_t called_off; /* atomic; it was not sent, and must not be */
+	uint32_t copies;     /* atomic; that came of what is sent in periods */
+	uint64_t due_ns;     /* it is sent then */
+	uint64_t period_ns;  /* and each time after that; 0 for once */
 };
 
 enum pledge_kind { PLEDGE_ASK, PLEDGE_SLEEP, PLEDGE_END, PLEDGE_WORK, PLEDGE_OUTSIDE };
@@ -225,6 +231,8 @@ enum deed {
 	DEED_TIMER_STOP,
 	DEED_IDLE,
 	DEED_IDLE_STOP,
+	DEED_POST,
+	DEED_CALL_OFF,
 	DEED_MOVE_OUT,
 	DEED_FORWARD,
 	DEED_BURN,
@@ -273,7 +281,8 @@ struct world {
 	uint32_t mails_max;
 	uint32_t pledges_max;
 	uint32_t watches_max;
-	uint64_t tokens; /* atomic; that are out */
+	uint32_t periods; /* atomic; notices that came by a timer with a period */
+	uint64_t tokens;  /* atomic; that are out */
 	uint64_t lost[GYRE_DROP_COUNT];
 	uint32_t names[NAMES]; /* atomic; which life has it */
 	struct life lives[LIVES_MAX];
@@ -333,6 +342,7 @@ struct self {
 	uint32_t watched_count;
 	struct watched watched[WATCHED_MAX];
 	struct timer_model timers[TIMERS];
+	uint32_t post; /* the mail that a timer is to send; 0 for none */
 	uint32_t stashed_count;
 	struct {
 		uint32_t mail;
@@ -570,11 +580,30 @@ struct outsider {
 	struct world *world;
 	uint64_t random;
 	uint32_t life;
-	uint32_t callbacks; /* atomic; that are to come */
+	uint32_t callbacks;	       /* atomic; that are to come */
+	uint32_t posts[POSTS_OUTSIDE]; /* the mails that are sent later; 0 for none */
 	pthread_t thread;
 };
 
 void *outsider_run(void *arg);
+/* @r: what a call for the system has returned. */
+void check_result(struct outsider *outsider, int r);
 void pause_ns(uint64_t ns);
+
+/* ---- timed.c ---- */
+
+/* Sends a notice later, in the place of the one that was to be sent. */
+void post(struct gyre_stack *stack, struct acquaintance to);
+void call_off(struct gyre_stack *stack);
+/* The timer has ended, whatever it has sent. */
+void model_post_ended(struct self *self);
+/* The notice of a timer has come. */
+void expect_in_time(struct self *self, const struct head *head);
+void post_outside(struct outsider *outsider, struct acquaintance to);
+int call_off_outside(struct outsider *outsider, uint32_t index);
+/* What comes again and again. */
+void call_all_off(struct outsider *outsider);
+/* Whether none comes again and again any more. */
+bool periods_are_over(struct world *world);
 
 #endif
