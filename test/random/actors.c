@@ -420,6 +420,11 @@ static bool is_batched(const struct gyre_type *type, const void *message)
 	return is_ours(type) && (((const struct head *)message)->marks & MARK_BATCH) != 0;
 }
 
+static bool is_urgent(const struct gyre_type *type, const void *message)
+{
+	return is_ours(type) && (((const struct head *)message)->marks & MARK_URGENT) != 0;
+}
+
 static bool is_barrier(const struct gyre_type *type, const void *message)
 {
 	return is_ours(type) && (((const struct head *)message)->marks & MARK_BARRIER) != 0;
@@ -457,10 +462,12 @@ static bool is_barrier(const struct gyre_type *type, const void *message)
 	}
 
 const struct gyre_behaviour behaviours[CLASSES][BEHAVIOURS] = {
-	{ PLAIN_0, PLAIN_1, PLAIN_2 },	 { BATCHES_0, BATCHES_1, PLAIN_2 },
-	{ PLAIN_0, PLAIN_1, PLAIN_2 },	 { PLAIN_0, PLAIN_1, PLAIN_2 },
-	{ PLAIN_0, PLAIN_1, PLAIN_2 },	 { BATCHES_0, PLAIN_1, ROUTES_2 },
-	{ PLAIN_0, ROUTES_1, ROUTES_2 }, { BATCHES_0, BATCHES_1, PLAIN_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { BATCHES_0, BATCHES_1, PLAIN_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { PLAIN_0, PLAIN_1, PLAIN_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { BATCHES_0, PLAIN_1, ROUTES_2 },
+	{ PLAIN_0, PLAIN_1, PLAIN_2 },	   { PLAIN_0, PLAIN_1, PLAIN_2 },
+	{ BATCHES_0, BATCHES_1, PLAIN_2 }, { PLAIN_0, ROUTES_1, ROUTES_2 },
+	{ BATCHES_0, BATCHES_1, PLAIN_2 },
 };
 
 #define COMMON                                                                     \
@@ -468,7 +475,7 @@ const struct gyre_behaviour behaviours[CLASSES][BEHAVIOURS] = {
 	.mount = on_mount, .clean = on_clean, .before_restart = on_before_restart, \
 	.after_restart = on_after_restart
 
-enum { ORPHANS = 6 }; /* classes from there on leave failures to their parents */
+enum { ORPHANS = 9 }; /* classes from there on leave failures to their parents */
 
 uint8_t draw_class(uint64_t *random, bool orphan)
 {
@@ -531,6 +538,27 @@ const struct gyre_class classes[CLASSES] = {
 	  .restart_delay_ns = 200000,
 	  .strategy = GYRE_STRATEGY_RESTART,
 	  .keep_children = true },
+	{ .name = "dropping newest",
+	  COMMON,
+	  .behaviour = PLAIN_0,
+	  .mailbox_limit = 6,
+	  .overflow = GYRE_OVERFLOW_DROP_NEWEST,
+	  .mailbox_high = 5,
+	  .mailbox_low = 2 },
+	{ .name = "dropping oldest",
+	  COMMON,
+	  .behaviour = PLAIN_0,
+	  .urgent = is_urgent,
+	  .mailbox_limit = 5,
+	  .overflow = GYRE_OVERFLOW_DROP_OLDEST },
+	{ .name = "urgent batches",
+	  COMMON,
+	  .behaviour = BATCHES_0,
+	  .urgent = is_urgent,
+	  .barrier = is_barrier,
+	  .batch_notices = is_batched,
+	  .batch_asks = is_batched,
+	  .batch_max = 4 },
 	{ .name = "routing",
 	  COMMON,
 	  .behaviour = PLAIN_0,

@@ -273,6 +273,12 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_IDLE_STOP:
 		stop_idle(stack);
 		break;
+	case DEED_FLOOD:
+		flood(stack);
+		break;
+	case DEED_URGENT_PAIR:
+		send_urgent_pair(stack);
+		break;
 	case DEED_CALL_OFF:
 		call_off(stack);
 		break;

@@ -199,7 +199,8 @@ bool takes_all(uint8_t class)
  */
 static bool may_be_lost(const struct self *self, enum kind kind)
 {
-	bool loses = kind == KIND_ASK || self->world->plan.lean;
+	bool loses = kind == KIND_ASK || self->world->plan.lean ||
+		     classes[self->class].overflow == GYRE_OVERFLOW_DROP_OLDEST;
 
 	for (uint32_t i = 0; i < BEHAVIOURS; i++) {
 		loses = loses || behaviours[self->class][i].notice == NULL;
@@ -207,14 +208,21 @@ static bool may_be_lost(const struct self *self, enum kind kind)
 	return loses;
 }
 
-/* Whether @mail is of those that come first; then it is the next of them. */
-static bool take_from_front(struct self *self, enum kind kind, uint32_t mail)
+static bool is_urgent_for(const struct self *self, const struct head *head)
+{
+	return classes[self->class].urgent != NULL && (head->marks & MARK_URGENT) != 0;
+}
+
+/* Whether the mail is of those that come first; then it is the next of them. */
+static bool take_from_front(struct self *self, enum kind kind, const struct head *head)
 {
 	struct queue_model *front = &self->front[kind];
+	uint32_t mail = head->mail;
 	uint32_t at = find_in(front, mail);
 	bool found = at < front->count;
 
-	if (front->count == 0) {
+	/* What is urgent, and came after something was put first, comes before that too. */
+	if (front->count == 0 || (!found && is_urgent_for(self, head))) {
 		return false;
 	}
 	must(self->world, self->life, at == 0 || may_be_lost(self, kind),
@@ -278,13 +286,15 @@ struct step {
 	uint8_t group;
 };
 
-static struct step last_step(const struct world *world, const struct head *head)
+static struct step last_step(const struct self *self, const struct head *head)
 {
-	const struct mail_record *record = &world->mails[head->mail];
+	const struct mail_record *record = &self->world->mails[head->mail];
+	enum line sent = is_urgent_for(self, head) ? LINE_URGENT : LINE_SENT;
+	enum line forwarded = is_urgent_for(self, head) ? LINE_URGENT_FORWARDED : LINE_FORWARDED;
 
-	return record->via != 0 ? (struct step){ record->via, record->via_number, LINE_FORWARDED,
+	return record->via != 0 ? (struct step){ record->via, record->via_number, forwarded,
 						 record->via_group }
-				: (struct step){ head->from, head->number, LINE_SENT, head->group };
+				: (struct step){ head->from, head->number, sent, head->group };
 }
 
 static void check_order(struct self *self, enum kind kind, const struct step *step)
@@ -351,7 +361,7 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 	if (gyre_batch_count(stack) == 0) {
 		check_content(stack);
 	}
-	step = last_step(world, head);
+	step = last_step(self, head);
 	copied = (head->marks & MARK_COPIED) != 0 || world->mails[head->mail].copied;
 	check_sender(self, kind, head, sender);
 	check_group(self, head, &step);
@@ -362,16 +372,21 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 		     gy_add_relaxed(&world->mails[head->mail].dispatched, 1) == 0,
 		     "mail %u came twice", head->mail);
 	}
-	first = take_from_front(self, kind, head->mail);
+	first = take_from_front(self, kind, head);
 	must(world, self->life,
 	     first || copied ||
 		     ((head->marks & MARK_FIRST) == 0 &&
 		      (head->mail == 0 || gy_load_relaxed(&world->mails[head->mail].stashed) == 0)),
 	     "mail %u comes back from nowhere", head->mail);
+	expect_room(self, head);
+	if (head->mail != 0) {
+		gy_store_relaxed(&world->mails[head->mail].came, 1);
+	}
 	if ((head->marks & MARK_TIMED) != 0) {
 		expect_in_time(self, head);
 	}
-	if (!first && ((head->marks & MARK_TIMED) == 0 || step.line == LINE_FORWARDED)) {
+	if (!first && ((head->marks & MARK_TIMED) == 0 || step.line == LINE_FORWARDED ||
+		       step.line == LINE_URGENT_FORWARDED)) {
 		check_order(self, kind, &step);
 	}
 }

@@ -161,7 +161,8 @@ void mail_owe(struct world *world, uint32_t mail, uint32_t to)
 uint16_t marks_draw(uint64_t *random)
 {
 	return (uint16_t)((one_in(random, 2) ? MARK_BATCH : 0) |
-			  (one_in(random, 4) ? MARK_BARRIER : 0));
+			  (one_in(random, 4) ? MARK_BARRIER : 0) |
+			  (one_in(random, 5) ? MARK_URGENT : 0));
 }
 
 /* ---- promises ---- */
@@ -230,6 +231,15 @@ void pledge_inherits(struct world *world, uint32_t number, uint64_t before_ns, u
 	     (unsigned long)after_ns);
 }
 
+/* Whether who was asked may have no room. */
+static bool may_overflow(const struct pledge *pledge)
+{
+	uint32_t whom = gy_load_relaxed(&pledge->whom);
+
+	return (pledge->kind == PLEDGE_ASK || pledge->kind == PLEDGE_OUTSIDE) &&
+	       (whom == 0 || classes[world_now()->lives[whom].class].mailbox_limit != 0);
+}
+
 static bool error_is_known(const struct pledge *pledge, bool lean, int error)
 {
 	switch (error) {
@@ -243,6 +253,7 @@ static bool error_is_known(const struct pledge *pledge, bool lean, int error)
 	case -ESHUTDOWN:
 		return pledge->kind != PLEDGE_SLEEP;
 	case -ENOBUFS:
+		return pledge->kind == PLEDGE_WORK || may_overflow(pledge);
 	case -ENOSYS:
 		return pledge->kind == PLEDGE_ASK || pledge->kind == PLEDGE_OUTSIDE;
 	case -ENOMSG:

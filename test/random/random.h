@@ -37,7 +37,7 @@ enum {
 enum kind { KIND_NOTICE, KIND_ASK, KINDS };
 
 /* What one life sends or forwards to another is in order for each kind and line. */
-enum line { LINE_SENT, LINE_FORWARDED, LINES };
+enum line { LINE_SENT, LINE_FORWARDED, LINE_URGENT, LINE_URGENT_FORWARDED, LINES };
 
 enum mark {
 	MARK_BATCH = 1,	  /* for the filters of batches */
@@ -46,6 +46,7 @@ enum mark {
 	MARK_FIRST = 8,	  /* went before all that waited */
 	MARK_SETTLE = 16, /* only calms down who gets it */
 	MARK_TIMED = 32,  /* a timer sends it */
+	MARK_URGENT = 64, /* for the filters of what is urgent */
 };
 
 /* What every message begins with. */
@@ -156,6 +157,9 @@ struct mail_record {
 	uint32_t via;	     /* the life that has forwarded it last; 0 for none */
 	uint32_t via_number; /* counted by that life, for each kind */
 	uint32_t called_off; /* atomic; it was not sent, and must not be */
+	uint32_t came;	     /* atomic; it was dispatched once */
+	uint32_t dropped;    /* atomic; there cannot have been room for it */
+	uint32_t after;	     /* it comes after that mail; 0 for none */
 	uint32_t copies;     /* atomic; that came of what is sent in periods */
 	uint64_t due_ns;     /* it is sent then */
 	uint64_t period_ns;  /* and each time after that; 0 for once */
@@ -231,6 +235,8 @@ enum deed {
 	DEED_TIMER_STOP,
 	DEED_IDLE,
 	DEED_IDLE_STOP,
+	DEED_FLOOD,
+	DEED_URGENT_PAIR,
 	DEED_POST,
 	DEED_CALL_OFF,
 	DEED_MOVE_OUT,
@@ -567,7 +573,7 @@ void cancel_some(struct gyre_stack *stack);
 
 /* ---- actors.c ---- */
 
-enum { CLASSES = 8 };
+enum { CLASSES = 11 };
 
 extern const struct gyre_class classes[CLASSES];
 /* Actors without a parent are of no class that leaves its failures to one. */
@@ -589,6 +595,13 @@ void *outsider_run(void *arg);
 /* @r: what a call for the system has returned. */
 void check_result(struct outsider *outsider, int r);
 void pause_ns(uint64_t ns);
+
+/* ---- flood.c ---- */
+
+/* Sends itself more than may wait, where the class drops some of it. */
+void flood(struct gyre_stack *stack);
+void send_urgent_pair(struct gyre_stack *stack);
+void expect_room(struct self *self, const struct head *head);
 
 /* ---- timed.c ---- */
 

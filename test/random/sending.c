@@ -10,7 +10,9 @@
 /* The sender hears of a full mailbox where the class refuses what has no room. */
 static bool may_be_full(const struct world *world, uint32_t life)
 {
-	return life == 0 || classes[world->lives[life].class].mailbox_limit != 0;
+	const struct gyre_class *class = &classes[world->lives[life].class];
+
+	return life == 0 || (class->mailbox_limit != 0 && class->overflow == GYRE_OVERFLOW_REFUSE);
 }
 
 static void send_notice(struct gyre_stack *stack, struct acquaintance to, const struct head *head,
