@@ -246,6 +246,8 @@ static void be_born(struct gyre_stack *stack, const struct birth *birth, uint32_
 	must(world, number, gy_load_relaxed(&life->ended) == 0);
 	must(world, number, gy_exchange(&life->alive, 1) == 0);
 	trace(number, "is born", birth->parent, birth->class);
+	expect_place(world, number, birth, gyre_self(stack));
+	expect_first_name(stack, birth->name);
 }
 
 static int begin_mount(struct gyre_stack *stack)

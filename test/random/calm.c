@@ -137,7 +137,7 @@ static bool groups_agree(struct world *world)
 		const struct group *group = &world->groups[i];
 		uint32_t size = 0;
 
-		if (group->address.loop < LOOPS_MAX) {
+		if (group->address.loop < PLACES_MAX) {
 			continue; /* one of one member, or none */
 		}
 		if (gyre_system_group_size(world->system, group->address, &size) < 0 &&
@@ -154,26 +154,40 @@ static bool groups_agree(struct world *world)
 	return true;
 }
 
-void calm_world(struct world *world)
+static bool is_calm(struct world *world)
 {
-	uint64_t limit_ns = now_ns() + GYRE_SECONDS(CALM_SECONDS);
-	bool quiet = false;
+	world->differs = NULL;
+	return is_balanced(world) && pledges_are_kept(world) && all_are_told(world) &&
+	       doomed_have_ended(world) && pacts_are_kept(world) && notices_have_come(world) &&
+	       names_agree(world) && groups_agree(world) && periods_are_over(world);
+}
 
-	set_doing(world, "calming down");
-	while (!quiet) {
+static void wait_until_calm(struct world *world, uint64_t limit_ns)
+{
+	bool calm = false;
+
+	while (!calm) {
 		must(world, 0, now_ns() < limit_ns,
 		     "something is not done, not told or not agreed on: %s",
 		     world->differs == NULL ? "see below" : world->differs);
 		tell_to_settle(world);
-		for (uint32_t i = 0; i < 20 && !quiet; i++) {
-			world->differs = NULL;
+		for (uint32_t i = 0; i < 20 && !calm; i++) {
 			pause_ns(50000 + i * UINT64_C(20000));
-			quiet = is_balanced(world) && pledges_are_kept(world) &&
-				all_are_told(world) && doomed_have_ended(world) &&
-				pacts_are_kept(world) && notices_have_come(world) &&
-				names_agree(world) && groups_agree(world) &&
-				periods_are_over(world);
+			calm = is_calm(world);
 		}
+	}
+}
+
+void calm_world(struct world *world)
+{
+	uint64_t limit_ns = now_ns() + GYRE_SECONDS(CALM_SECONDS);
+
+	set_doing(world, "calming down");
+	wait_until_calm(world, limit_ns);
+	if (world->plan.pinned > 0) {
+		set_doing(world, "filling the loops for one actor");
+		fill_pinned(world, limit_ns);
+		wait_until_calm(world, limit_ns);
 	}
 	gy_store_relaxed(&world->quiet, 1);
 }

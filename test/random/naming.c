@@ -7,6 +7,17 @@
 
 const char *const names_known[NAMES] = { "anna", "bert", "cleo", "dirk", "emma", "fred" };
 
+void name_is_taken(struct self *self, uint32_t number)
+{
+	struct world *world = self->world;
+	uint32_t former = gy_exchange(&world->names[number], self->life);
+
+	if (former != 0) { /* it must have stopped, and is about to be cleaned */
+		gy_store_relaxed(&world->lives[former].lost_name, 1);
+	}
+	self->names |= 1U << number;
+}
+
 void register_name(struct gyre_stack *stack)
 {
 	struct self *self = self_of(stack);
@@ -14,7 +25,6 @@ void register_name(struct gyre_stack *stack)
 	uint32_t number = draw(&self->random, NAMES);
 	struct gyre_address found = GYRE_NOBODY;
 	int r = gyre_name_register(stack, names_known[number]);
-	uint32_t former = 0;
 
 	trace(self->life, "registers", number, (uint64_t)r);
 	must(world, self->life, r == 0 || r == -EEXIST || (r == -ENOMEM && world->plan.lean), "%d",
@@ -22,11 +32,7 @@ void register_name(struct gyre_stack *stack)
 	if (r != 0) {
 		return;
 	}
-	former = gy_exchange(&world->names[number], self->life);
-	if (former != 0) { /* it must have stopped, and is about to be cleaned */
-		gy_store_relaxed(&world->lives[former].lost_name, 1);
-	}
-	self->names |= 1U << number;
+	name_is_taken(self, number);
 	r = gyre_name_lookup(stack, names_known[number], &found);
 	must(world, self->life, r == 0 && gyre_address_equal(found, gyre_self(stack)),
 	     "its new name leads elsewhere (%d)", r);

@@ -142,6 +142,9 @@ static void spawn_outside(struct outsider *outsider)
 	struct world *world = outsider->world;
 	struct acquaintance child = { .life = life_take(world) };
 	uint8_t class = draw_class(&outsider->random, true);
+	uint8_t name;
+	struct gyre_spawn_options options = draw_options(world, &outsider->random, &name);
+	bool here = options.place == GYRE_PLACE_HERE;
 	struct gyre_mail *mail;
 	int r;
 
@@ -151,13 +154,15 @@ static void spawn_outside(struct outsider *outsider)
 	world->lives[child.life].class = class;
 	mail = gyre_system_new(world->system, birth, .world = world,
 			       .random = gy_random_next(&outsider->random), .life = child.life,
-			       .class = class);
+			       .class = class, .name = name, .loop = (uint16_t)options.loop,
+			       .place = (uint8_t)(here ? GYRE_PLACE_ROUND_ROBIN : options.place));
 	if (mail == NULL) {
 		return;
 	}
-	r = gyre_system_spawn(world->system, &classes[class], mail, NULL, &child.address);
+	spawn_begins(world, &options);
+	r = gyre_system_spawn(world->system, &classes[class], mail, &options, &child.address);
 	trace(outsider->life, "spawns", child.life, (uint64_t)r);
-	check_result(outsider, r);
+	expect_spawned(world, outsider->life, &options, r, child.address);
 	if (r == 0) {
 		(void)known_add(world, &outsider->random, child);
 	}

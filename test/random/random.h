@@ -30,6 +30,8 @@ enum {
 	OUTSIDERS = 2,
 	POSTS_OUTSIDE = 2, /* that one thread may have out */
 	LOOPS_MAX = 8,
+	PINNED_MAX = 2,
+	PLACES_MAX = LOOPS_MAX + PINNED_MAX,
 };
 
 /* ---- what is sent ---- */
@@ -127,6 +129,9 @@ struct birth {
 	uint8_t class;
 	uint8_t group; /* it is spawned into */
 	bool keeper;
+	uint8_t place; /* of enum gyre_place */
+	uint8_t name;  /* its first, counted from 1; 0 for none */
+	uint16_t loop; /* it was to be on */
 };
 GYRE_MESSAGE(birth, 0x3009);
 
@@ -259,9 +264,10 @@ struct plan {
 	uint32_t loops;
 	uint32_t steps;
 	uint32_t outsiders;
-	bool lean;     /* allocations fail */
-	bool resizing; /* loops come and go */
-	bool abrupt;   /* it is stopped in the midst of it */
+	uint32_t pinned; /* loops for one actor each */
+	bool lean;	 /* allocations fail */
+	bool resizing;	 /* loops come and go */
+	bool abrupt;	 /* it is stopped in the midst of it */
 	uint64_t patience_ns;
 	uint64_t tick_ns;
 	uint32_t run_budget;
@@ -290,7 +296,9 @@ struct world {
 	uint32_t periods; /* atomic; notices that came by a timer with a period */
 	uint64_t tokens;  /* atomic; that are out */
 	uint64_t lost[GYRE_DROP_COUNT];
-	uint32_t names[NAMES]; /* atomic; which life has it */
+	uint32_t names[NAMES];	     /* atomic; which life has it */
+	uint32_t pinned[PINNED_MAX]; /* atomic; which life had it last */
+	uint32_t pinned_tried;	     /* atomic; actors that have one of these, or are about to */
 	struct life lives[LIVES_MAX];
 	struct mail_record *mails;
 	struct pledge *pledges;
@@ -526,12 +534,26 @@ void calm_down(struct gyre_stack *stack);
 
 /* ---- spawning.c ---- */
 
+uint32_t first_pinned(const struct world *world);
+/* @ret_name: counted from 1; 0 for none. */
+struct gyre_spawn_options draw_options(struct world *world, uint64_t *random, uint8_t *ret_name);
+/* Before and after the call. */
+void spawn_begins(struct world *world, const struct gyre_spawn_options *options);
+void expect_spawned(struct world *world, uint32_t life, const struct gyre_spawn_options *options,
+		    int r, struct gyre_address address);
+/* In the mount of what was spawned. */
+void expect_place(struct world *world, uint32_t life, const struct birth *birth,
+		  struct gyre_address self);
+void expect_first_name(struct gyre_stack *stack, uint8_t name);
+/* When all is calm: each loop for one actor that is free must be had, and no other. */
+void fill_pinned(struct world *world, uint64_t limit_ns);
 void spawn(struct gyre_stack *stack);
 void spawn_group(struct gyre_stack *stack);
 
 /* ---- naming.c ---- */
 
 extern const char *const names_known[NAMES];
+void name_is_taken(struct self *self, uint32_t number);
 void register_name(struct gyre_stack *stack);
 void unregister_name(struct gyre_stack *stack);
 void look_up(struct gyre_stack *stack);

@@ -11,7 +11,7 @@ enum { POST_KEY = TIMERS, PERIOD_MAX_NS = 1200000 };
 
 /* Made before the call that starts the timer, so that the delay counts from here at the earliest.
  */
-static struct gyre_timer_options draw_options(uint64_t *random)
+static struct gyre_timer_options draw_times(uint64_t *random)
 {
 	return (struct gyre_timer_options){
 		.delay_ns = draw(random, 1000000),
@@ -81,7 +81,7 @@ void post(struct gyre_stack *stack, struct acquaintance to)
 {
 	struct self *self = self_of(stack);
 	struct world *world = self->world;
-	struct gyre_timer_options options = draw_options(&self->random);
+	struct gyre_timer_options options = draw_times(&self->random);
 	struct head head = make_head(world, self->life, &self->random, &options);
 	struct gyre_mail *mail;
 	int r;
@@ -140,7 +140,7 @@ void post_outside(struct outsider *outsider, struct acquaintance to)
 {
 	struct world *world = outsider->world;
 	uint32_t index = draw(&outsider->random, POSTS_OUTSIDE);
-	struct gyre_timer_options options = draw_options(&outsider->random);
+	struct gyre_timer_options options = draw_times(&outsider->random);
 	struct head head = make_head(world, outsider->life, &outsider->random, &options);
 	int r;
 

@@ -65,6 +65,7 @@ struct plan plan_draw(uint64_t seed, uint32_t loops, uint32_t steps)
 	plan.resizing = one_in(&random, 6) && !plan.lean;
 	plan.abrupt = one_in(&random, 4);
 	plan.patience_ns = 400000 + draw(&random, 3000000);
+	plan.pinned = one_in(&random, 2) ? draw(&random, PINNED_MAX + 1) : 0;
 	plan.tick_ns = ticks_ns[draw(&random, 3)];
 	plan.run_budget = budgets[draw(&random, 4)];
 	draw_weights(&plan, &random);
@@ -90,7 +91,8 @@ static void make_system(struct world *world)
 	const struct plan *plan = &world->plan;
 	const struct gyre_system_options options = {
 		.loops = plan->loops,
-		.loops_max = plan->resizing ? LOOPS_MAX : plan->loops,
+		.loops_max = first_pinned(world),
+		.loops_pinned = plan->pinned,
 		.ring_entries = 64,
 		.buffer_count = 16,
 		.datagram_buffer_count = 16,
@@ -142,7 +144,8 @@ static void spawn_one(struct world *world, uint64_t *random, uint32_t loop, bool
 	r = gyre_system_spawn(world->system, &classes[class],
 			      gyre_system_new(world->system, birth, .world = world,
 					      .random = gy_random_next(random), .life = one.life,
-					      .class = class, .keeper = keeper),
+					      .class = class, .keeper = keeper,
+					      .place = GYRE_PLACE_LOOP, .loop = (uint16_t)loop),
 			      &options, &one.address);
 	must(world, 0, r == 0, "%d", r);
 	if (!keeper) {
