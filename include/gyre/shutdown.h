@@ -64,9 +64,10 @@ GYRE_OWN_MESSAGE_(gyre_stopping, 0x2f);
  * @phase: the phase; an actor may hold several
  *
  * When the phase begins, the actor gets the event gyre_stopping. The phase does not end before the
- * actor calls gyre_shutdown_release(), restarts or stops, or the budget is over. Holding a phase
- * twice is holding it once. An actor that holds one is not stolen. A loop that retires stops its
- * actors all the same: holding is for the end of the system.
+ * actor calls gyre_shutdown_release(), restarts or stops, or the budget is over; an event that
+ * still waits then does not come any more. Holding a phase twice is holding it once. An actor that
+ * holds one is not stolen. A loop that retires stops its actors all the same: holding is for the
+ * end of the system.
  *
  * Return: 0, or a negative errno.
  * Errors:

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 
+#include <gyre/shutdown.h>
 #include <gyre/timer.h>
 #include <gyre/watch.h>
 
@@ -21,6 +22,7 @@
 #include "actor/life/node_loss.h"
 #include "actor/life/receive_timeout.h"
 #include "actor/life/restart.h"
+#include "actor/life/shutdown.h"
 #include "actor/life/supervise.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
@@ -177,6 +179,8 @@ static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 		return gy_watch_claim(house, mail);
 	case GYRE_ID(gyre_receive_timeout):
 		return gy_receive_timeout_claim(house, mail);
+	case GYRE_ID(gyre_stopping):
+		return gy_shutdown_claim(house, mail);
 	default:
 		return true;
 	}

@@ -122,6 +122,14 @@ int gyre_shutdown_release(struct gyre_stack *stack, enum gyre_shutdown_phase pha
 	return 0;
 }
 
+bool gy_shutdown_claim(const struct gy_house *house, const struct gyre_mail *mail)
+{
+	const struct gyre_stopping *stopping = (const struct gyre_stopping *)mail->payload;
+
+	gy_assert(mail->node.kind == GY_MAIL_EVENT && house->extra != NULL);
+	return house->extra->shutdown_holding == (uint8_t)stopping->phase;
+}
+
 void gy_shutdown_leave(struct gy_house *house)
 {
 	house->extra->shutdown_holds = 0;

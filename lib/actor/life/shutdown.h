@@ -10,6 +10,7 @@
 
 struct gy_home;
 struct gy_house;
+struct gyre_mail;
 
 /* Whether an actor of any loop has ever wanted to hold this phase. */
 bool gy_shutdown_is_wanted(const struct gy_home *home, uint32_t phase);
@@ -20,6 +21,8 @@ void gy_shutdown_begin(struct gy_home *home, uint32_t phase, uint64_t deadline_n
 bool gy_shutdown_step(struct gy_home *home);
 /* Waits for nobody any more. Returns how many held the phase. */
 uint32_t gy_shutdown_abandon(struct gy_home *home);
+/* Whether the actor still holds the phase that the event is about. */
+bool gy_shutdown_claim(const struct gy_house *house, const struct gyre_mail *mail);
 /* The actor stops or restarts: it holds nothing any more. */
 void gy_shutdown_leave(struct gy_house *house);
 

@@ -222,18 +222,52 @@ Test(shutdown, goes_on_when_a_holder_restarts_and_may_be_held_again)
 	fixture_close();
 }
 
+static uint32_t about_to_fail; /* atomic */
+
+static int release_close(struct gyre_stack *stack)
+{
+	(void)only_hear(stack);
+	return gyre_shutdown_release(stack, GYRE_SHUTDOWN_CLOSE);
+}
+
+static int fail_slowly(struct gyre_stack *stack)
+{
+	gy_store_release(&about_to_fail, 1);
+	return gyre_throw(stack, -EIO);
+}
+
+static const struct gyre_class pausing_class = { .name = "pausing",
+						 .mount = hold_close,
+						 .strategy = GYRE_STRATEGY_RESTART,
+						 .restart_delay_ns = GYRE_MILLISECONDS(100),
+						 .behaviour = { .notice = fail_slowly,
+								.event = release_close } };
+
+/* The phase begins in the pause before the restart, where the event waits. */
+Test(shutdown, is_not_told_to_a_holder_that_has_restarted_meanwhile)
+{
+	struct gyre_address holder;
+
+	fixture_open(1);
+	holder = spawn_outside(&pausing_class, 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(gyre_system_notify(fixture.system, holder,
+					gyre_system_new(fixture.system, number, 1)),
+		     0);
+	wait_for(&about_to_fail, 1);
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	cr_assert_eq(told[GYRE_SHUTDOWN_CLOSE], 0);
+	fixture.warnings = 0;
+	fixture_close();
+}
+
 /* ---- late holders ---- */
 
 static int come_late(struct gyre_stack *stack)
 {
 	expect(gyre_shutdown_hold(stack, GYRE_SHUTDOWN_INTAKE) == -ESHUTDOWN);
 	return hold_close(stack);
-}
-
-static int release_close(struct gyre_stack *stack)
-{
-	(void)only_hear(stack);
-	return gyre_shutdown_release(stack, GYRE_SHUTDOWN_CLOSE);
 }
 
 /* The answer comes after the mount. */
