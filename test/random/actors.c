@@ -128,7 +128,7 @@ static int handle_event(struct gyre_stack *stack, uint8_t behaviour)
 			calm_down(stack);
 		}
 	}
-	return act_alone(stack);
+	return frame_of(stack)->phase != 0 ? hold_on(stack) : act_alone(stack);
 }
 
 /* ---- batches ---- */
@@ -320,6 +320,8 @@ static void on_clean(void *state)
 	life = &world->lives[self->life];
 	trace(self->life, "ends", self->parent, 0);
 	model_post_ended(self);
+	expect_no_phase(self);
+	model_lets_go(self);
 	must(world, self->life, gy_load_relaxed(&life->children) == 0, "%u children are left",
 	     life->children);
 	for (uint32_t i = 1; i < GROUPS_MAX; i++) {

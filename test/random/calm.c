@@ -191,3 +191,14 @@ void calm_world(struct world *world)
 	}
 	gy_store_relaxed(&world->quiet, 1);
 }
+
+void settle_while_held(struct world *world)
+{
+	uint64_t limit_ns = now_ns() + GYRE_SECONDS(CALM_SECONDS);
+
+	while (phases_are_held(world)) {
+		must(world, 0, now_ns() < limit_ns, "a phase of the shutdown does not end");
+		tell_to_settle(world);
+		pause_ns(500000);
+	}
+}

@@ -273,6 +273,12 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_IDLE_STOP:
 		stop_idle(stack);
 		break;
+	case DEED_HOLD:
+		hold(stack);
+		break;
+	case DEED_RELEASE:
+		release(stack);
+		break;
 	case DEED_FLOOD:
 		flood(stack);
 		break;

@@ -270,6 +270,7 @@ void model_restarted(struct self *self)
 {
 	memset(self->timers, 0, sizeof(self->timers));
 	model_post_ended(self);
+	model_lets_go(self);
 	self->idle_ns = 0;
 	self->behaviour = 0;
 	self->nested_count = 0;
@@ -467,6 +468,9 @@ void expect_event(struct gyre_stack *stack)
 		break;
 	case GYRE_ID(gyre_mailbox_mark):
 		expect_mark(self, gyre_message(stack, gyre_mailbox_mark));
+		break;
+	case GYRE_ID(gyre_stopping):
+		expect_stopping(stack, gyre_message(stack, gyre_stopping));
 		break;
 	case GYRE_ID(gyre_receive_timeout):
 		trace(self->life, "idle", gyre_message(stack, gyre_receive_timeout)->idle_ns, 0);

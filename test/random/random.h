@@ -145,6 +145,7 @@ struct life {
 	uint32_t doomed;    /* a stop of it was accepted */
 	uint32_t lost_name; /* another has got its name, so it must have stopped */
 	uint32_t pact;	    /* the life that it ends with; 0 for none */
+	uint32_t holds;	    /* phases of the shutdown, a bit each */
 	uint8_t class;
 	struct gyre_address address;
 	uint32_t sent[KINDS];	      /* the life's own */
@@ -244,6 +245,8 @@ enum deed {
 	DEED_URGENT_PAIR,
 	DEED_POST,
 	DEED_CALL_OFF,
+	DEED_HOLD,
+	DEED_RELEASE,
 	DEED_MOVE_OUT,
 	DEED_FORWARD,
 	DEED_BURN,
@@ -356,7 +359,9 @@ struct self {
 	uint32_t watched_count;
 	struct watched watched[WATCHED_MAX];
 	struct timer_model timers[TIMERS];
-	uint32_t post; /* the mail that a timer is to send; 0 for none */
+	uint32_t last_phase; /* of the shutdown, that it was told of; 0 for none */
+	uint32_t told_phase; /* that it was told of, and holds */
+	uint32_t post;	     /* the mail that a timer is to send; 0 for none */
 	uint32_t stashed_count;
 	struct {
 		uint32_t mail;
@@ -387,6 +392,7 @@ struct frame {
 	uint8_t rounds;
 	uint8_t ghosts; /* asks that it does not wait for */
 	uint8_t wait;	/* of enum await */
+	uint8_t phase;	/* of the shutdown, whose begin is handled */
 	uint8_t named;	/* a bit for each of those that are waited for, where not for all */
 	struct waiting waiting[PLEDGES_OF_STACK];
 };
@@ -464,6 +470,8 @@ void set_doing(struct world *world, const char *what);
 
 /* Waits until all that was begun has ended, and looks at what is left. */
 void calm_world(struct world *world);
+/* Some may hold phases, and wait for others that have laid something aside. */
+void settle_while_held(struct world *world);
 
 /* ---- known.c ---- */
 
@@ -617,6 +625,21 @@ void *outsider_run(void *arg);
 /* @r: what a call for the system has returned. */
 void check_result(struct outsider *outsider, int r);
 void pause_ns(uint64_t ns);
+
+/* ---- holds.c ---- */
+
+void hold(struct gyre_stack *stack);
+void release(struct gyre_stack *stack);
+void model_lets_go(struct self *self);
+/* Whether an actor that goes on holds any. */
+bool phases_are_held(const struct world *world);
+/* In the last call of an actor. */
+void expect_no_phase(struct self *self);
+void expect_stopping(struct gyre_stack *stack, const struct gyre_stopping *stopping);
+/* The handler of that event: it goes on for a while, and lets go. */
+int hold_on(struct gyre_stack *stack);
+/* How an ask has ended of one that holds a phase. */
+void expect_present(struct self *self, uint32_t pledge, int error);
 
 /* ---- flood.c ---- */
 

@@ -151,7 +151,6 @@ void post_outside(struct outsider *outsider, struct acquaintance to)
 	if (options.period_ns == 0) {
 		mail_owe(world, head.mail, to.life);
 	}
-	outsider->posts[index] = head.mail;
 	r = gyre_system_send_after(world->system, key_of(outsider, index), to.address,
 				   options.period_ns == 0 && one_in(&outsider->random, 2)
 					   ? gyre_system_new(world->system, parcel, .head = head,
@@ -159,7 +158,9 @@ void post_outside(struct outsider *outsider, struct acquaintance to)
 					   : gyre_system_new(world->system, letter, .head = head),
 				   &options);
 	check_result(outsider, r);
-	if (r < 0) {
+	if (r == 0) {
+		outsider->posts[index] = head.mail;
+	} else {
 		mail_owe(world, head.mail, 0);
 	}
 }

@@ -242,6 +242,9 @@ static bool settle_one(struct self *self, struct waiting *one)
 		return false;
 	}
 	pledge_end(self->world, one->pledge, error);
+	if (self->told_phase != 0 && kind == PLEDGE_ASK) {
+		expect_present(self, one->pledge, error);
+	}
 	if (error == 0 && (kind == PLEDGE_ASK || kind == PLEDGE_WORK)) {
 		look_at_answer(self, one);
 	}

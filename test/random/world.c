@@ -11,6 +11,10 @@
 #include "heap.h"
 #include "random.h"
 
+/* Phases are let go of long before; but a loop that retires waits so long for handlers that wait
+ * for others, which nobody may answer before all calms down. */
+enum { HOLD_SECONDS = 30, RETIRE_SECONDS = 5 };
+
 /* Both atomic. */
 static struct world *playing;
 static uint64_t playing_since_ns; /* 0 while none is */
@@ -98,6 +102,7 @@ static void make_system(struct world *world)
 		.datagram_buffer_count = 16,
 		.run_budget = plan->run_budget,
 		.ask_timeout_ns = plan->patience_ns,
+		.drain_timeout_ns = GYRE_SECONDS(plan->resizing ? RETIRE_SECONDS : HOLD_SECONDS),
 		.steal_floor = 1,
 		.steal_aggression = 1,
 		.timer_tick_ns = plan->tick_ns,
@@ -352,7 +357,7 @@ static void wait_for_end(struct world *world, const struct outsider *outsiders, 
 
 	set_doing(world, "waiting for the end");
 	r = gyre_system_wait(world->system);
-	must(world, 0, r == 0, "%d", r);
+	must(world, 0, r == 0 || (r == -ETIMEDOUT && world->plan.resizing), "%d", r);
 	for (uint32_t i = 0; i < world->plan.outsiders; i++) {
 		must(world, outsiders[i].life, gy_load_relaxed(&outsiders[i].callbacks) == 0,
 		     "%u calls have not come", outsiders[i].callbacks);
@@ -382,6 +387,8 @@ void play(const struct plan *plan, struct tally *tally)
 	if (!plan->abrupt) {
 		calm_world(world);
 		stop(world);
+	} else {
+		settle_while_held(world);
 	}
 	wait_for_end(world, outsiders, tally);
 	must(world, 0, heap_out() == out, "%ld blocks of memory are left",
