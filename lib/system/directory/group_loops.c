@@ -198,8 +198,7 @@ static void grow(struct gyre_system *system, struct gy_group *group, uint32_t fr
 
 static void shrink(struct gyre_system *system, struct gy_group *group, uint32_t from, uint32_t to)
 {
-	(void)to;
-	gy_group_remove_from(gy_groups_of(system), group, from);
+	gy_group_remove_from(gy_groups_of(system), group, from, to);
 }
 
 void gy_groups_grow(struct gyre_system *system, uint32_t from, uint32_t to)

@@ -173,13 +173,16 @@ static void remove_from(struct gy_groups *groups, struct gy_group *group,
 	}
 }
 
-void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from)
+void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from,
+			  uint32_t to)
 {
 	struct gy_members *table = group->members;
 	bool any = false;
 
 	for (uint32_t i = 0; table != NULL && i < table->count; i++) {
-		if (table->member[i].address.loop >= from) {
+		uint32_t loop = table->member[i].address.loop;
+
+		if (loop >= from && loop < to) {
 			gy_store_relaxed(&table->member[i].gone, 1);
 			any = true;
 		}

@@ -110,8 +110,9 @@ void gy_group_refuse(struct gy_home *home, struct gyre_address member, struct gy
 void gy_groups_withdraw(struct gy_groups *groups, struct gy_house *house,
 			struct gy_membership *first);
 
-/* Under the mutex: those on the loops from @from on leave. */
-void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from);
+/* Under the mutex: those on the loops from @from to before @to leave. */
+void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from,
+			  uint32_t to);
 
 /* ---- group_loops.c ---- */
 
@@ -121,7 +122,7 @@ void gy_group_free_recipe(struct gy_group *group);
 /* Loops have come: groups with one member a loop get one there. Those whose members have a parent
  * get it when its loop has done what is posted to it here. */
 void gy_groups_grow(struct gyre_system *system, uint32_t from, uint32_t to);
-/* The loops from @from on retire: their members leave. */
+/* The loops from @from on retire: their members leave. Those on loops for one actor stay. */
 void gy_groups_shrink(struct gyre_system *system, uint32_t from);
 
 /* ---- group_routes.c ---- */

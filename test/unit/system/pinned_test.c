@@ -214,6 +214,40 @@ Test(pinned, loops_get_no_members_of_groups_and_no_round_robin_and_stay_when_oth
 	end();
 }
 
+static struct gyre_address joined; /* set before the start */
+
+static int join(struct gyre_stack *stack)
+{
+	expect(gyre_group_join(stack, joined) == 0);
+	return gyre_return(stack);
+}
+
+static int say_ready(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, 8));
+}
+
+static const struct gyre_class joining_class = { .name = "joining",
+						 .mount = join,
+						 .behaviour.ask = say_ready };
+
+Test(pinned, actors_stay_in_their_groups_when_loops_retire)
+{
+	struct gyre_address actor;
+	uint32_t size = 0;
+
+	open_pinned();
+	cr_assert_eq(gyre_system_group_create(fixture.system, NULL, &joined), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(spawn(&joining_class, &actor), 0);
+	cr_assert_eq(ask(actor), 8);
+	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
+	cr_assert_eq(gyre_system_group_size(fixture.system, joined, &size), 0);
+	cr_assert_eq(size, 1);
+	cr_assert_eq(ask(joined), 8);
+	end();
+}
+
 Test(pinned, loops_cannot_be_named_by_number)
 {
 	const struct gyre_spawn_options there = { .place = GYRE_PLACE_LOOP, .loop = LOOPS_MAX };
