@@ -4,11 +4,7 @@
  */
 #include "random.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CALM_SECONDS = 40 };
-#else
-enum { CALM_SECONDS = 10 };
-#endif
 
 static bool is_balanced(struct world *world)
 {

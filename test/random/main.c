@@ -18,11 +18,7 @@
 
 #include "random.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { HANG_SECONDS = 120 };
-#else
-enum { HANG_SECONDS = 60 };
-#endif
 
 enum { JOBS_MAX = 16, FAILURES_MAX = 10 };
 
