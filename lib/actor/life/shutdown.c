@@ -124,7 +124,8 @@ int gyre_shutdown_release(struct gyre_stack *stack, enum gyre_shutdown_phase pha
 
 bool gy_shutdown_claim(const struct gy_house *house, const struct gyre_mail *mail)
 {
-	const struct gyre_stopping *stopping = (const struct gyre_stopping *)mail->payload;
+	const struct gyre_stopping *stopping =
+		(const struct gyre_stopping *)(const void *)mail->payload;
 
 	gy_assert(mail->node.kind == GY_MAIL_EVENT && house->extra != NULL);
 	return house->extra->shutdown_holding == (uint8_t)stopping->phase;

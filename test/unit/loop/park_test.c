@@ -290,7 +290,8 @@ Test(park, of_an_idle_loop_lasts_without_a_single_turn, .timeout = 20)
 	enters = gy_load_relaxed(&gy_ring_counters(test_loops[0]->ring)->enters);
 	wait_ms(300);
 	cr_assert_eq(gy_load_relaxed(&test_loops[0]->counters.turns), turns);
-	cr_assert_eq(gy_load_relaxed(&gy_ring_counters(test_loops[0]->ring)->enters), enters);
+	/* The call in which it waits may have been counted since. */
+	cr_assert_leq(gy_load_relaxed(&gy_ring_counters(test_loops[0]->ring)->enters), enters + 1);
 	stop_thread(thread);
 }
 
