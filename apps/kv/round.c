@@ -3,7 +3,7 @@
  * one message, which is forwarded to each shard that has to run something of it, and at last back
  * to the client, who writes the replies in the order of the commands.
  *
- * When the replies have become many, the round comes back at once, and is sent again when the
+ * When a shard has replied much, the round comes back at once, and is sent again when the
  * client has read those that are next. So a client that asks for much, or does not read, holds
  * little.
  */
@@ -211,6 +211,7 @@ int round_visit(struct gyre_stack *stack)
 	struct round *round = gyre_message(stack, travel)->round;
 	struct shard *shard = (struct shard *)gyre_loop_data(stack);
 	struct call call = { .shard = shard, .out = &round->replies, .stack = stack };
+	size_t before = round->replies.count;
 	size_t undone;
 
 	shard_look_at_clock(shard);
@@ -229,7 +230,7 @@ int round_visit(struct gyre_stack *stack)
 		entry->at = from;
 		entry->bytes = round->replies.count - from;
 		entry->is_done = true;
-		if (round->replies.count >= PENDING_BYTES_MAX) {
+		if (round->replies.count - before >= PENDING_BYTES_MAX) {
 			return gyre_forward(stack, gyre_sender(stack));
 		}
 	}

@@ -3,7 +3,7 @@
 import socket
 
 from echo_support import expect, sanitizer
-from kv_support import Client, Kv, encode
+from kv_support import Client, Kv, encode, parts
 
 BIG = 1 << 20
 FLOOD = 3000
@@ -125,6 +125,19 @@ def a_command_in_pieces(kv):
             client.expect(b"$30000\r\n" + bytes([i % 256]) * 30000 + b"\r\n", "get", f"large{i}")
 
 
+def many_keys_are_asked_for_at_once(kv):
+    """By one command, of which each shard replies more than a round brings at a time."""
+    keys = [f"many{i}" for i in range(60000)]
+    with Client(kv) as client:
+        client.send(b"".join(encode("set", key, f"value-of-{key}") for key in keys[::2]))
+        expect({client.reply() for _ in keys[::2]} == {b"+OK\r\n"}, "not all are set")
+        got = parts(client.ask("mget", *keys))
+        wanted = [b"$%d\r\nvalue-of-%s\r\n" % (len(key) + 9, key.encode()) if i % 2 == 0 else b"$-1\r\n"
+                  for i, key in enumerate(keys)]
+        expect(got == wanted, "wrong values")
+        client.expect(b":30000\r\n", "del", *keys)
+
+
 def main():
     clients_are_counted()
     for loops in (1, 3):
@@ -132,6 +145,7 @@ def main():
         with Kv("--value-max", str(BIG), loops=loops) as kv:
             refusals_are_those_of_redis(kv)
             limits_on_arguments(kv)
+            many_keys_are_asked_for_at_once(kv)
             a_command_in_pieces(kv)
             who_floods_waits(kv)
             a_subscriber_that_does_not_read_is_cut_off(kv)
