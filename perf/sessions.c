@@ -11,13 +11,12 @@
 #include <gyre/gyre.h>
 
 #include "common/options.h"
+#include "server.h"
 
 struct settings {
-	const char *bind;
-	const char *cpus;
+	struct perf_server server;
 	const char *answer;
 	int64_t bytes;
-	int64_t loops;
 };
 
 struct session {
@@ -103,55 +102,19 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 					 arg);
 }
 
-static int serve(const struct settings *settings)
-{
-	const struct gyre_acceptor_options acceptor = { .bind = settings->bind,
-							.init_channel = init_channel,
-							.actor_class = &session_class };
-	const struct gyre_system_options options = { .spin_ns = GYRE_SPIN_NEVER,
-						     .loops = (uint32_t)settings->loops,
-						     .cpus = settings->cpus };
-	struct gyre_system *system = NULL;
-	struct gyre_counters counters = { 0 };
-	int r = gyre_system_create(&options, &system);
-
-	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
-	if (r == 0) {
-		(void)gyre_system_counters(system, &counters);
-		(void)printf("{\"io_uring_enters\": %llu, \"allocations\": %llu}\n",
-			     (unsigned long long)counters.enters,
-			     (unsigned long long)counters.allocations);
-	}
-	gyre_system_destroy(system);
-	return r < 0 ? perf_fail("cannot serve", r) : EXIT_SUCCESS;
-}
-
 int main(int argc, char **argv)
 {
-	static struct settings settings = {
-		.bind = "tcp://127.0.0.1:7000", .answer = "pipeline", .bytes = 64, .loops = 1
-	};
+	static struct settings settings = { .server = { .bind = "tcp://127.0.0.1:7000",
+							.loops = 1 },
+					    .answer = "pipeline",
+					    .bytes = 64 };
 	const struct perf_option options[] = {
+		PERF_SERVER_OPTIONS(&settings.server),
 		{ .name = "answer",
 		  .kind = PERF_OPTION_CHOICE,
 		  .help = "who answers",
 		  .value = &settings.answer,
 		  .choices = "pipeline|actor" },
-		{ .name = "bind",
-		  .kind = PERF_OPTION_STRING,
-		  .help = "where to listen",
-		  .value = &settings.bind },
-		{ .name = "cpus",
-		  .kind = PERF_OPTION_STRING,
-		  .help = "CPUs of the loops, as 0-3",
-		  .value = &settings.cpus },
-		{ .name = "loops",
-		  .kind = PERF_OPTION_NUMBER,
-		  .help = "loops",
-		  .value = &settings.loops,
-		  .min = 1,
-		  .max = 1024 },
 		{ .name = "size",
 		  .kind = PERF_OPTION_NUMBER,
 		  .help = "bytes of a request; 0: each read is one",
@@ -159,9 +122,16 @@ int main(int argc, char **argv)
 		  .min = 0,
 		  .max = 32768 },
 	};
+	const struct gyre_acceptor_options acceptor = { .init_channel = init_channel,
+							.actor_class = &session_class };
+	struct gyre_counters counters = { 0 };
+	int status;
 
 	perf_options_parse(argc, argv, "A server whose connections have an actor each.", options,
 			   sizeof(options) / sizeof(*options));
 	current = &settings;
-	return serve(&settings);
+	status = perf_serve(&settings.server, &acceptor, &counters);
+	(void)printf("{\"io_uring_enters\": %llu, \"allocations\": %llu}\n",
+		     (unsigned long long)counters.enters, (unsigned long long)counters.allocations);
+	return status;
 }

@@ -19,6 +19,7 @@
 #include <gyre/gyre.h>
 
 #include "common/options.h"
+#include "server.h"
 
 enum {
 	HEAD_BYTES_MAX = 8192,
@@ -29,10 +30,8 @@ enum {
 };
 
 struct settings {
-	const char *bind;
-	const char *cpus;
+	struct perf_server server;
 	const char *root;
-	int64_t loops;
 	bool keep; /* files open */
 	struct gyre_file_keeping keeping;
 };
@@ -314,50 +313,28 @@ static int init_channel(struct gyre_channel *channel, void *settings)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .bind = "tcp://127.0.0.1:8080", .root = ".", .loops = 1 };
+	struct settings settings = { .server = { .bind = "tcp://127.0.0.1:8080", .loops = 1 },
+				     .root = "." };
 	const struct perf_option options[] = {
-		{ .name = "bind",
-		  .kind = PERF_OPTION_STRING,
-		  .help = "where to listen",
-		  .value = &settings.bind },
-		{ .name = "cpus",
-		  .kind = PERF_OPTION_STRING,
-		  .help = "CPUs of the loops, as 0-3",
-		  .value = &settings.cpus },
+		PERF_SERVER_OPTIONS(&settings.server),
 		{ .name = "keep",
 		  .kind = PERF_OPTION_FLAG,
 		  .help = "keep files open",
 		  .value = &settings.keep },
-		{ .name = "loops",
-		  .kind = PERF_OPTION_NUMBER,
-		  .help = "loops",
-		  .value = &settings.loops,
-		  .min = 1,
-		  .max = 1024 },
 		{ .name = "root",
 		  .kind = PERF_OPTION_STRING,
 		  .help = "the folder of the files",
 		  .value = &settings.root },
 	};
-	const struct gyre_acceptor_options listening = { .init_channel = init_channel,
-							 .init_arg = &settings };
-	struct gyre_acceptor_options acceptor = listening;
-	struct gyre_system_options system_options = { .spin_ns = GYRE_SPIN_NEVER };
-	struct gyre_system *system = NULL;
-	int r;
+	const struct gyre_acceptor_options acceptor = { .init_channel = init_channel,
+							.init_arg = &settings };
+	struct gyre_counters counters;
 
 	perf_options_parse(argc, argv, "A server of static files over HTTP.", options,
 			   sizeof(options) / sizeof(*options));
 	settings.keeping.files_max = settings.keep ? 1000 : 0;
-	system_options.loops = (uint32_t)settings.loops;
-	system_options.cpus = settings.cpus;
-	acceptor.bind = settings.bind;
 	if (chdir(settings.root) < 0) {
 		return perf_fail(settings.root, -errno);
 	}
-	r = gyre_system_create(&system_options, &system);
-	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
-	gyre_system_destroy(system);
-	return r < 0 ? perf_fail("cannot serve", r) : EXIT_SUCCESS;
+	return perf_serve(&settings.server, &acceptor, &counters);
 }

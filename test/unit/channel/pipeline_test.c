@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "actor/stack/stack.h"
+#include "load.h"
 #include "rig.h"
 
 TestSuite(pipeline, .timeout = 60);
@@ -513,19 +514,6 @@ Test(pipeline, frees_the_places_of_removed_handlers_when_none_can_be_running)
 }
 
 /* ---- what is thrown ---- */
-
-static uint32_t destroyed;
-
-struct load {
-	uint64_t weight;
-};
-
-static void destroy_load(struct load *load)
-{
-	destroyed += load->weight != 0;
-}
-
-GYRE_MESSAGE_OWNING(load, 0x1021, destroy_load);
 
 static void read_and_throw(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {

@@ -15,7 +15,7 @@
 #include "buffer/socket_address.h"
 #include "echo.h"
 #include "fixture.h"
-#include "net/no_memory_rig.h"
+#include "net/no_memory_client.h"
 
 TestSuite(no_memory_channel_actor, .timeout = 120);
 
@@ -162,28 +162,11 @@ Test(no_memory_channel_actor, that_need_not_stay_closes_its_connection_all_the_s
 
 /* ---- clients ---- */
 
-static uint32_t opened;
-static uint32_t given_up;
-static int reason;
-
-static void hear(struct gyre_stack *stack, const struct gyre_connection *connection,
-		 struct gyre_channel *channel, void *arg)
-{
-	(void)stack;
-	(void)channel;
-	(void)arg;
-	opened += connection->step == GYRE_CONNECTION_OPEN;
-	if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
-		given_up++;
-		reason = connection->reason;
-	}
-}
-
 static bool is_told(struct rig *rig, void *arg)
 {
 	(void)rig;
 	(void)arg;
-	return opened + given_up > 0 || rig->home.houses == 1;
+	return lean_reports.opened + lean_reports.given_up > 0 || rig->home.houses == 1;
 }
 
 static bool connect_once(const struct lean_round *round)
@@ -193,31 +176,25 @@ static bool connect_once(const struct lean_round *round)
 	const struct gyre_connect_options options = { .to = text,
 						      .init_channel = init,
 						      .actor_class = &owner_class,
-						      .report = hear,
+						      .report = lean_hear,
 						      .place = { .place = GYRE_PLACE_LOOP } };
 	struct gyre_address actor;
 	bool lacked;
 	int fd;
 	int r;
 
-	mounted = cleaned = opened = given_up = 0;
+	mounted = cleaned = 0;
+	lean_reports = (struct lean_reports){ 0 };
 	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
-	cr_assert_eq(listen(fd, 1), 0);
-	cr_assert_eq(gy_socket_address_of(fd, &address), 0);
-	cr_assert_gt(gyre_socket_address_format(&address, sizeof(text), text), 0);
+	fd = lean_listen(&address, text);
 	lean_begin(round);
 	r = gyre_system_connect(lean_system(), &options, &actor);
 	rig_settle(&lean_rig);
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	lacked = lean_recover();
-	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
 	cr_expect(r < 0 || rig_until_later(&lean_rig, is_told, NULL), "round %u: nobody is told",
 		  round->number);
-	cr_expect(lacked || opened == 1);
-	cr_expect(given_up == 0 || reason == -ENOMEM, "round %u: %d", round->number, reason);
-	lean_rig.opened += opened;
+	lean_check_client(round, r, lacked);
 	(void)close(fd); /* which resets the connection */
 	lean_houses = 0;
 	expect_no_owner(round);

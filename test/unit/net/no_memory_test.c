@@ -17,46 +17,17 @@
 #include "buffer/socket_address.h"
 #include "echo.h"
 #include "net/connect/dial.h"
-#include "net/no_memory_rig.h"
+#include "net/no_memory_client.h"
 
 TestSuite(no_memory, .timeout = 60);
 
 /* ---- clients ---- */
 
-static uint32_t opened;
-static uint32_t given_up;
-static int reason;
-
-static void hear(struct gyre_stack *stack, const struct gyre_connection *connection,
-		 struct gyre_channel *channel, void *arg)
-{
-	(void)stack;
-	(void)arg;
-	opened += connection->step == GYRE_CONNECTION_OPEN;
-	if (connection->step == GYRE_CONNECTION_GIVEN_UP) {
-		given_up++;
-		reason = connection->reason;
-	}
-	cr_expect((channel != NULL) == (connection->step == GYRE_CONNECTION_OPEN ||
-					connection->step == GYRE_CONNECTION_CLOSED));
-}
-
 static bool is_told(struct rig *r, void *arg)
 {
 	(void)arg;
 	(void)r;
-	return opened + given_up > 0 || lean_has_failed();
-}
-
-static int listen_at(struct gyre_socket_address *address, char *text)
-{
-	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	cr_assert_eq(bind(fd, (struct sockaddr *)&address->storage, address->bytes), 0);
-	cr_assert_eq(listen(fd, 1), 0);
-	cr_assert_eq(gy_socket_address_of(fd, address), 0);
-	cr_assert_gt(gyre_socket_address_format(address, GYRE_SOCKET_ADDRESS_TEXT_MAX, text), 0);
-	return fd;
+	return lean_reports.opened + lean_reports.given_up > 0 || lean_has_failed();
 }
 
 static struct gyre_connect_options client_options(const char *to)
@@ -64,7 +35,7 @@ static struct gyre_connect_options client_options(const char *to)
 	return (struct gyre_connect_options){ .to = to,
 					      .local = "tcp://127.0.0.1:0",
 					      .init_channel = init_echo,
-					      .report = hear,
+					      .report = lean_hear,
 					      .place = { .place = GYRE_PLACE_LOOP } };
 }
 
@@ -79,18 +50,14 @@ static bool connect_once(const struct lean_round *round)
 	int r;
 
 	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
-	fd = listen_at(&address, text);
-	opened = 0;
-	given_up = 0;
+	fd = lean_listen(&address, text);
+	lean_reports = (struct lean_reports){ 0 };
 	lean_begin(round);
 	r = gyre_system_connect(lean_system(), &options, &actor);
 	lacked = lean_recover();
-	cr_expect(r == 0 || (lacked && r == -ENOMEM), "round %u: %d", round->number, r);
 	cr_expect(r < 0 || rig_until(&lean_rig, is_told, NULL), "round %u: nobody is told",
 		  round->number);
-	cr_expect(lacked || opened == 1);
-	cr_expect(given_up == 0 || reason == -ENOMEM, "round %u: %d", round->number, reason);
-	lean_rig.opened += opened;
+	lean_check_client(round, r, lacked);
 	(void)close(fd);
 	return lacked;
 }
@@ -110,8 +77,7 @@ static bool connect_inside(const struct lean_round *round)
 	int r;
 
 	options.place.place = GYRE_PLACE_HERE;
-	opened = 0;
-	given_up = 0;
+	lean_reports = (struct lean_reports){ 0 };
 	lean_begin(round);
 	r = gyre_connect(&stack->head, &options, &actor, NULL);
 	lacked = lean_recover();
@@ -234,6 +200,8 @@ Test(no_memory, of_a_server_is_told_by_the_call_or_costs_no_more_than_a_connecti
 }
 
 static uint32_t closed;
+
+static int reason;
 
 static void hear_datagrams(struct gyre_stack *stack, const struct gyre_datagram_event *event,
 			   struct gyre_channel *channel, void *arg)

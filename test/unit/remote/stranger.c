@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/outside.h>
+
 #include "remote/patience.h"
 
 static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_place,
@@ -50,6 +52,17 @@ static struct sockaddr_in loopback(uint16_t port)
 	return (struct sockaddr_in){ .sin_family = AF_INET,
 				     .sin_port = htons(port),
 				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+void stranger_await_answer(struct gyre_address local)
+{
+	struct gyre_mail *answer = NULL;
+
+	cr_assert_eq(gyre_system_ask(fixture.system, local,
+				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
+				     &answer),
+		     0);
+	gyre_mail_destroy(NULL, answer);
 }
 
 void stranger_dial(struct stranger *stranger)

@@ -39,6 +39,9 @@ struct gyre_address stranger_open_with(const struct gyre_node_options *options,
 struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_options *options,
 				     const struct gyre_class *class);
 
+/* Until that actor has answered. */
+void stranger_await_answer(struct gyre_address local);
+
 /* A connection to the node. */
 void stranger_dial(struct stranger *stranger);
 /* A socket that the node may dial, and what it is told of it. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <gyre/outside.h>
 #include <gyre/watch.h>
 
 #include "actor/life/watch.h"
@@ -280,17 +279,6 @@ Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
 	fixture_close();
 }
 
-static void wait_until_told(struct gyre_address local)
-{
-	struct gyre_mail *answer = NULL;
-
-	cr_assert_eq(gyre_system_ask(fixture.system, local,
-				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
-				     &answer),
-		     0);
-	gyre_mail_destroy(NULL, answer);
-}
-
 Test(remote_watch, tells_of_the_end_of_a_node_once)
 {
 	struct stranger stranger;
@@ -300,7 +288,7 @@ Test(remote_watch, tells_of_the_end_of_a_node_once)
 	stranger_listen(&stranger);
 	cr_assert_eq(notify_outside(local, 0), 0);
 	stranger_welcome(&stranger);
-	wait_until_told(local); /* it says nothing for long enough */
+	stranger_await_answer(local); /* it says nothing for long enough */
 	stranger_close(&stranger);
 	fixture_close();
 	cr_assert_eq(times_told, 1);
@@ -314,7 +302,7 @@ Test(remote_watch, of_a_node_that_cannot_be_reached_is_over)
 	watched.node = STRANGER_ID + 1; /* nobody has told of it */
 	local = stranger_open_with(&stranger_quick, &watcher_class);
 	cr_assert_eq(notify_outside(local, 0), 0);
-	wait_until_told(local); /* its event comes in another run */
+	stranger_await_answer(local); /* its event comes in another run */
 	fixture_close();
 	cr_assert_eq(times_told, 1);
 	cr_assert_eq(reason_told, -EHOSTUNREACH);

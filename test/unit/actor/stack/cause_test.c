@@ -4,6 +4,7 @@
  */
 #include "actor/mail/mailbox.h"
 #include "actor/model.h"
+#include "load.h"
 
 #include <string.h>
 
@@ -16,18 +17,6 @@ struct why {
 	uint32_t code;
 };
 GYRE_MESSAGE(why, 0x1020);
-
-static uint32_t destroyed;
-
-struct load {
-	uint64_t weight;
-};
-
-static void destroy_load(struct load *load)
-{
-	destroyed += load->weight != 0;
-}
-GYRE_MESSAGE_OWNING(load, 0x1021, destroy_load);
 
 struct many {
 	uint32_t count;

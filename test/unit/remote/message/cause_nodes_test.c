@@ -6,32 +6,9 @@
 
 #include <gyre/node.h>
 
+#include "remote/message/cause_types.h"
 #include "remote/pair.h"
 #include "tails.h"
-
-struct why {
-	uint32_t code;
-};
-GYRE_MESSAGE(why, 0x1120);
-
-struct secret {
-	uint32_t code;
-};
-GYRE_MESSAGE(secret, 0x1121);
-
-struct held {
-	uint64_t value;
-};
-
-static uint32_t destroyed;
-
-static void destroy_held(struct held *held)
-{
-	if (held->value != 0) {
-		__atomic_add_fetch(&destroyed, 1, __ATOMIC_RELAXED);
-	}
-}
-GYRE_MESSAGE_OWNING(held, 0x1122, destroy_held);
 
 enum { PLAIN, ENCODED, TAIL, UNKNOWN, OWNING, NONE, TOO_LARGE };
 

@@ -6,37 +6,15 @@
 #include <errno.h>
 
 #include <gyre/node.h>
-#include <gyre/outside.h>
 #include <gyre/watch.h>
 
 #include "actor/life/watch.h"
 #include "base/atomic.h"
+#include "remote/message/cause_types.h"
 #include "remote/pair.h"
 #include "remote/stranger.h"
 #include "remote/types.h"
 #include "tails.h"
-
-struct why {
-	uint32_t code;
-};
-GYRE_MESSAGE(why, 0x1120);
-
-struct secret {
-	uint32_t code;
-};
-GYRE_MESSAGE(secret, 0x1121);
-
-struct held {
-	uint64_t value;
-};
-
-static uint32_t destroyed; /* atomic */
-
-static void destroy_held(struct held *held)
-{
-	(void)gy_fetch_add(&destroyed, held->value != 0);
-}
-GYRE_MESSAGE_OWNING(held, 0x1122, destroy_held);
 
 enum { PLAIN, ENCODED, TAIL, UNKNOWN, OWNING, NONE, TOO_LARGE, LARGEST, PACT };
 enum { LINE_HEAD_BYTES = 8, LARGEST_BYTES = 65512 - LINE_HEAD_BYTES };
@@ -404,17 +382,6 @@ static void say_end(struct stranger *stranger, const struct gy_frame *watch,
 	stranger_say_frame(stranger, &frame);
 }
 
-static void await_told(struct gyre_address local)
-{
-	struct gyre_mail *mail = NULL;
-
-	cr_assert_eq(gyre_system_ask(fixture.system, local,
-				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
-				     &mail),
-		     0);
-	gyre_mail_destroy(NULL, mail);
-}
-
 /* Says an end with that type, that layout, and so many bytes of the cause; broken ones first. */
 static void end_with(uint32_t type, uint32_t layout, uint32_t count, bool broken_first)
 {
@@ -443,7 +410,7 @@ static void end_with(uint32_t type, uint32_t layout, uint32_t count, bool broken
 	}
 	more.count = 8 + count;
 	say_end(&in, &out.frame, &more);
-	await_told(local);
+	stranger_await_answer(local);
 	cr_expect_eq(told, 1);
 	part(&in, &out);
 	cr_expect_eq(fixture.counters.dropped[GYRE_DROP_NOT_UNDERSTOOD], broken_first ? 7 : 0);

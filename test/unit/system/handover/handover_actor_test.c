@@ -128,6 +128,19 @@ static void open_first(void)
 	fixture_open_with(&options);
 }
 
+/* Which has opened the same, and takes over. */
+static struct gyre_system *start_successor(void (*open_there)(struct gyre_system *system,
+							      const char *process))
+{
+	const struct gyre_system_options options = options_of();
+	struct gyre_system *successor;
+
+	cr_assert_eq(gyre_system_create(&options, &successor), 0);
+	open_there(successor, "b");
+	cr_assert_eq(gyre_system_start(successor), 0);
+	return successor;
+}
+
 /* ---- connections ---- */
 
 static void listen_in(struct gyre_system *system, const char *process)
@@ -143,7 +156,6 @@ static void listen_in(struct gyre_system *system, const char *process)
 
 Test(handover_actor, leaves_a_connection_and_its_actor_together_and_makes_the_next_ones_there)
 {
-	const struct gyre_system_options options = options_of();
 	struct gyre_system *successor;
 	uint32_t others = 0;
 	int old;
@@ -154,9 +166,7 @@ Test(handover_actor, leaves_a_connection_and_its_actor_together_and_makes_the_ne
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	old = connect_there(SOCK_STREAM);
 	expect_answer(old, 'a', '1');
-	cr_assert_eq(gyre_system_create(&options, &successor), 0);
-	listen_in(successor, "b");
-	cr_assert_eq(gyre_system_start(successor), 0);
+	successor = start_successor(listen_in);
 	new = connect_to_successor(&others);
 	expect_answer(old, 'a', '2');
 	expect_answer(new, 'b', '2');
@@ -186,7 +196,6 @@ static void open_in(struct gyre_system *system, const char *process)
 
 Test(handover_actor, ends_the_actor_of_a_socket_for_datagrams_and_makes_another_there)
 {
-	const struct gyre_system_options options = options_of();
 	struct gyre_system *successor;
 	int fd;
 
@@ -195,9 +204,7 @@ Test(handover_actor, ends_the_actor_of_a_socket_for_datagrams_and_makes_another_
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	fd = connect_there(SOCK_DGRAM);
 	expect_answer(fd, 'a', '1');
-	cr_assert_eq(gyre_system_create(&options, &successor), 0);
-	open_in(successor, "b");
-	cr_assert_eq(gyre_system_start(successor), 0);
+	successor = start_successor(open_in);
 	cr_expect_eq(gyre_system_wait(fixture.system), 0, "it ends by itself");
 	cr_expect_eq(gy_load_acquire(&cleaned), 1);
 	expect_answer(fd, 'b', '1');
