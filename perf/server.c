@@ -1,9 +1,27 @@
 /*
- * The run of a server that is measured.
+ * The options and the run of a server that is measured.
  */
 #include "server.h"
 
 #include <stdlib.h>
+
+void perf_server_options(struct perf_server *server, struct perf_option *ret_options)
+{
+	ret_options[0] = (struct perf_option){ .name = "bind",
+					       .kind = PERF_OPTION_STRING,
+					       .help = "where to listen",
+					       .value = &server->bind };
+	ret_options[1] = (struct perf_option){ .name = "cpus",
+					       .kind = PERF_OPTION_STRING,
+					       .help = "CPUs of the loops, as 0-3",
+					       .value = &server->cpus };
+	ret_options[2] = (struct perf_option){ .name = "loops",
+					       .kind = PERF_OPTION_NUMBER,
+					       .help = "loops",
+					       .value = &server->loops,
+					       .min = 1,
+					       .max = 1024 };
+}
 
 int perf_serve(const struct perf_server *server, const struct gyre_acceptor_options *acceptor,
 	       struct gyre_counters *ret_counters)

@@ -14,20 +14,10 @@ struct perf_server {
 	int64_t loops;
 };
 
-/* Of the command line. */
-#define PERF_SERVER_OPTIONS(SERVER)                                                                \
-	{ .name = "bind",                                                                          \
-	  .kind = PERF_OPTION_STRING,                                                              \
-	  .help = "where to listen",                                                               \
-	  .value = &(SERVER)->bind },                                                              \
-		{ .name = "cpus",                                                                  \
-		  .kind = PERF_OPTION_STRING,                                                      \
-		  .help = "CPUs of the loops, as 0-3",                                             \
-		  .value = &(SERVER)->cpus },                                                      \
-	{                                                                                          \
-		.name = "loops", .kind = PERF_OPTION_NUMBER, .help = "loops",                      \
-		.value = &(SERVER)->loops, .min = 1, .max = 1024                                   \
-	}
+enum { PERF_SERVER_OPTIONS = 3 };
+
+/* Fills the first PERF_SERVER_OPTIONS of a command line's options. */
+void perf_server_options(struct perf_server *server, struct perf_option *ret_options);
 
 /* Serves until a signal comes; loops sleep rather than poll. The counters are those of the end.
  * Returns the exit status. */

@@ -108,13 +108,12 @@ int main(int argc, char **argv)
 							.loops = 1 },
 					    .answer = "pipeline",
 					    .bytes = 64 };
-	const struct perf_option options[] = {
-		PERF_SERVER_OPTIONS(&settings.server),
-		{ .name = "answer",
-		  .kind = PERF_OPTION_CHOICE,
-		  .help = "who answers",
-		  .value = &settings.answer,
-		  .choices = "pipeline|actor" },
+	struct perf_option options[] = {
+		[PERF_SERVER_OPTIONS] = { .name = "answer",
+					  .kind = PERF_OPTION_CHOICE,
+					  .help = "who answers",
+					  .value = &settings.answer,
+					  .choices = "pipeline|actor" },
 		{ .name = "size",
 		  .kind = PERF_OPTION_NUMBER,
 		  .help = "bytes of a request; 0: each read is one",
@@ -127,6 +126,7 @@ int main(int argc, char **argv)
 	struct gyre_counters counters = { 0 };
 	int status;
 
+	perf_server_options(&settings.server, options);
 	perf_options_parse(argc, argv, "A server whose connections have an actor each.", options,
 			   sizeof(options) / sizeof(*options));
 	current = &settings;

@@ -315,12 +315,11 @@ int main(int argc, char **argv)
 {
 	struct settings settings = { .server = { .bind = "tcp://127.0.0.1:8080", .loops = 1 },
 				     .root = "." };
-	const struct perf_option options[] = {
-		PERF_SERVER_OPTIONS(&settings.server),
-		{ .name = "keep",
-		  .kind = PERF_OPTION_FLAG,
-		  .help = "keep files open",
-		  .value = &settings.keep },
+	struct perf_option options[] = {
+		[PERF_SERVER_OPTIONS] = { .name = "keep",
+					  .kind = PERF_OPTION_FLAG,
+					  .help = "keep files open",
+					  .value = &settings.keep },
 		{ .name = "root",
 		  .kind = PERF_OPTION_STRING,
 		  .help = "the folder of the files",
@@ -330,6 +329,7 @@ int main(int argc, char **argv)
 							.init_arg = &settings };
 	struct gyre_counters counters;
 
+	perf_server_options(&settings.server, options);
 	perf_options_parse(argc, argv, "A server of static files over HTTP.", options,
 			   sizeof(options) / sizeof(*options));
 	settings.keeping.files_max = settings.keep ? 1000 : 0;
