@@ -113,6 +113,9 @@ class Sizes(planted.PlantedTest):
     def test_catches_a_file_of_801_lines(self):
         self.caught("int a;\n" * 798, "801 lines")
 
+    def test_allows_a_longer_file_that_a_script_has_written(self):
+        self.content("/*\n * Written by scripts/planted.py.\n */\n" + "int a;\n" * 800)
+
     def test_catches_a_line_of_101_columns(self):
         self.content("/* " + "x" * 94 + " */\n")
         self.caught("/* " + "x" * 95 + " */\n", "planted.c:4: 101 columns")
