@@ -63,6 +63,9 @@
 /* finding actors by name */
 #include <gyre/name.h>
 
+/* messages for whoever has subscribed to them */
+#include <gyre/event.h>
+
 /* many actors behind one address */
 #include <gyre/group.h>
 

@@ -172,6 +172,9 @@ static void run_ask(struct pass *pass, struct gyre_mail *mail)
 /* Returns whether an event still counts: it may have waited while its cause was called off. */
 static bool is_wanted(struct gy_house *house, struct gyre_mail *mail)
 {
+	if (mail->node.kind == GY_MAIL_PUBLISHED) {
+		return house->home->options.directory->claim_event(house, mail);
+	}
 	switch (mail->type->id) {
 	case GYRE_ID(gyre_timeout):
 		return gy_timer_claim(house, mail);

@@ -125,12 +125,12 @@ struct lane_count {
 static struct lane_count count_lane(const struct gy_house *house, enum gy_lane lane)
 {
 	const struct gy_node *last = house->lanes[lane];
-	const struct gy_node *node = last;
+	struct gy_node *node = house->lanes[lane];
 	struct lane_count count = { 0 };
 
 	gy_assert((last != NULL) == ((house->pending >> lane & 1) != 0));
 	while (node != NULL) {
-		bool own = node->kind == (uint32_t)GY_MAIL_REPLY + lane;
+		bool own = gy_mail_lane(gy_mail_of(node)) == lane;
 
 		gy_assert(own || node->kind == GY_MAIL_EVENT);
 		count.own += own;

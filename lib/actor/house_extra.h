@@ -14,7 +14,7 @@ struct gy_cause;
 struct gy_children;
 struct gy_endpoints;
 struct gy_graceful_stop;
-struct gy_name_entry;
+struct gy_directory_entry;
 struct gy_nested;
 struct gy_receive_timeout;
 struct gy_restart;
@@ -22,14 +22,15 @@ struct gy_stack;
 struct gy_watch;
 
 struct gy_house_extra {
-	struct gy_stack *barrier;	  /* whose end opens the mailbox again */
-	struct gy_restart *restart;	  /* NULL until the first failure */
-	struct gy_table timers;		  /* by key */
-	struct gy_endpoints *endpoints;	  /* the channel floor's; NULL until the first channel */
-	struct gy_name_entry *name_entry; /* the system floor's; NULL without name and group */
-	struct gy_children *children;	  /* NULL until the first child */
-	struct gy_watch *watch;		  /* NULL until the first watch, either way */
-	struct gy_nested *nested;	  /* behaviours underneath; NULL until the first */
+	struct gy_stack *barrier;	/* whose end opens the mailbox again */
+	struct gy_restart *restart;	/* NULL until the first failure */
+	struct gy_table timers;		/* by key */
+	struct gy_endpoints *endpoints; /* the channel floor's; NULL until the first channel */
+	struct gy_directory_entry
+		*directory_entry;     /* the system floor's; NULL without name and group */
+	struct gy_children *children; /* NULL until the first child */
+	struct gy_watch *watch;	      /* NULL until the first watch, either way */
+	struct gy_nested *nested;     /* behaviours underneath; NULL until the first */
 	struct gy_receive_timeout *receive_timeout; /* the receive time-out; NULL for none */
 	struct gy_graceful_stop *graceful_stop;	    /* a graceful stop is under way */
 	struct gy_cause *cause;			    /* of the last failure; NULL for none */

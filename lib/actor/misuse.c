@@ -31,8 +31,8 @@ static const char *handler_of(const struct gy_stack *stack)
 		return stack->handler == stack->house->class_info->class->mount ? "mount hook"
 										: "restart hook";
 	}
-	return stack->mail != NULL && stack->mail->node.kind == GY_MAIL_EVENT ? "event handler"
-									      : "handler";
+	return stack->mail != NULL && gy_mail_lane(stack->mail) == GY_LANE_EVENT ? "event handler"
+										 : "handler";
 }
 
 static void warn_of_batch(const struct gy_stack *stack)
@@ -111,11 +111,12 @@ void gy_warn_unhandled(struct gy_home *home, const struct gy_house *house,
 		       const struct gyre_mail *mail)
 {
 	bool ask = mail->node.kind == GY_MAIL_ASK;
+	const char *kind = mail->node.kind == GY_MAIL_PUBLISHED ? "event" : "notice";
 	char from[GYRE_ADDRESS_TEXT_MAX];
 
 	gy_class_warn(home, house->class_info,
 		      "its behaviour has no handler for the %s %s from %s, which is dropped%s",
-		      ask ? "ask" : "notice", mail->type->name,
+		      ask ? "ask" : kind, mail->type->name,
 		      gy_address_text(gy_mail_sender(mail), from),
 		      ask ? "; the asker gets ENOSYS" : "");
 }

@@ -17,6 +17,7 @@ struct gy_loop;
 struct gy_name;
 struct gy_stack;
 struct gyre_mail;
+struct gyre_type;
 struct gyre_system;
 
 /* The channel floor. On the loop's thread. */
@@ -64,7 +65,7 @@ enum { GY_CHANNEL_ORDER_ID = 0x1b };
 /* The loop in the address of a group. */
 enum { GY_GROUP_LOOP = 0xfffe };
 
-/* The system floor, for houses with names and for groups. On the loop's thread. */
+/* The system floor, for houses with names, groups and published events. On the loop's thread. */
 struct gy_directory_ops {
 	/* Delivers mail to a group; as gy_send(). */
 	int (*route)(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail);
@@ -84,6 +85,14 @@ struct gy_directory_ops {
 	 * length; 0 for none. NULL in a directory without names. Any thread. */
 	size_t (*name_of)(struct gyre_system *system, struct gyre_address address, size_t bytes,
 			  char *ret_text);
+	/* Mail of the kind GY_MAIL_PUBLISHED has its turn. Whether it is still wanted. */
+	bool (*claim_event)(struct gy_house *house, struct gyre_mail *mail);
+	/* Such mail is lost, before its turn or in it; the mail stays. Any thread. */
+	void (*lose_event)(const struct gyre_mail *mail);
+	/* Publishes an event of gyre's own without a key, if anybody has subscribed to it. @home is
+	 * that of the calling loop; NULL on other threads. */
+	void (*publish)(struct gyre_system *system, struct gy_home *home,
+			const struct gyre_type *type, const void *event);
 };
 
 /* The remote floor. On the loop's thread. */

@@ -235,6 +235,12 @@ AT(gyre_datagram_options, report_arg, 224, 8);
 AT(gyre_datagram_options, ret_port, 232, 8);
 AT(gyre_datagram_options, ret_address, 240, 8);
 
+FROZEN(gyre_dead_letter, 48);
+AT(gyre_dead_letter, type, 0, 8);
+AT(gyre_dead_letter, from, 8, 16);
+AT(gyre_dead_letter, to, 24, 16);
+AT(gyre_dead_letter, reason, 40, 4);
+
 FROZEN(gyre_decoded_frame, 56);
 AT(gyre_decoded_frame, scanned, 0, 8);
 AT(gyre_decoded_frame, needed, 8, 8);
@@ -275,6 +281,15 @@ AT(gyre_encoding, version, 0, 4);
 AT(gyre_encoding, encode, 8, 8);
 AT(gyre_encoding, decode, 16, 8);
 
+FROZEN(gyre_event_key, 16);
+AT(gyre_event_key, bytes, 0, 8);
+AT(gyre_event_key, count, 8, 4);
+
+FROZEN(gyre_events_missed, 24);
+AT(gyre_events_missed, count, 0, 8);
+AT(gyre_events_missed, tag, 8, 8);
+AT(gyre_events_missed, type_id, 16, 4);
+
 GROWS(gyre_exchange_load, 16);
 AT(gyre_exchange_load, requests, 0, 4);
 AT(gyre_exchange_load, requests_pending, 4, 4);
@@ -297,6 +312,11 @@ AT(gyre_exchange_options, asks_pending_max, 76, 4);
 AT(gyre_exchange_options, ask_stall_ns, 80, 8);
 AT(gyre_exchange_options, ids, 88, 1);
 AT(gyre_exchange_options, id_max, 96, 8);
+
+FROZEN(gyre_failed, 32);
+AT(gyre_failed, class_name, 0, 8);
+AT(gyre_failed, actor, 8, 16);
+AT(gyre_failed, reason, 24, 4);
 
 FROZEN(gyre_failure, 56);
 AT(gyre_failure, child, 0, 16);
@@ -553,6 +573,9 @@ AT(gyre_offload_pool_snapshot, reserved, 52, 4);
 AT(gyre_offload_pool_snapshot, done, 56, 8);
 AT(gyre_offload_pool_snapshot, reserved_more, 64, 16);
 
+FROZEN(gyre_overload, 1);
+AT(gyre_overload, busy, 0, 1);
+
 GROWS(gyre_pipe_options, 112);
 AT(gyre_pipe_options, init_channel, 0, 8);
 AT(gyre_pipe_options, init_arg, 8, 8);
@@ -649,9 +672,20 @@ AT(gyre_stack, actor, 16, 8);
 AT(gyre_stack, frame, 24, 8);
 AT(gyre_stack, state, 32, 4);
 
+FROZEN(gyre_stalled, 144);
+AT(gyre_stalled, lasted_ns, 0, 8);
+AT(gyre_stalled, loop, 8, 4);
+AT(gyre_stalled, class_name, 12, 64);
+AT(gyre_stalled, message, 76, 64);
+
 FROZEN(gyre_stopping, 16);
 AT(gyre_stopping, phase, 0, 4);
 AT(gyre_stopping, deadline_ns, 8, 8);
+
+GROWS(gyre_subscribe_options, 16);
+AT(gyre_subscribe_options, waiting_max, 0, 4);
+AT(gyre_subscribe_options, reserved, 4, 4);
+AT(gyre_subscribe_options, tag, 8, 8);
 
 FROZEN(gyre_supervision, 56);
 AT(gyre_supervision, scope, 0, 4);

@@ -20,7 +20,6 @@
 #include "base/sized.h"
 #include "channel/channels.h"
 #include "loop/foreign_nodes.h"
-#include "remote/message/forward.h"
 #include "remote/node.h"
 #include "system/directory/directory.h"
 #include "system/handover/handover.h"
@@ -30,6 +29,7 @@
 #include "system/options.h"
 #include "system/outside/foreign_ask.h"
 #include "system/outside/offload.h"
+#include "system/outside_loss.h"
 #include "system/process.h"
 #include "system/rcu.h"
 #include "system/resize.h"
@@ -60,14 +60,7 @@ static int take_pinned(struct gyre_system *system)
 static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
 			enum gyre_drop reason)
 {
-	const struct gyre_system_options *options = &home->options.system->options;
-	const struct gyre_type *type = mail->type;
-	struct gyre_address sender = gy_sender_shown(home, mail);
-
-	gy_foreign_ask_describe(mail, &type, &to);
-	gy_forwarded_describe(mail, &type, &sender);
-	options->dead_letter(type, sender, gy_address_shown(home, to), reason,
-			     options->dead_letter_arg);
+	gy_letter_lost(home->options.system, home, mail, to, reason);
 }
 
 static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie_seed)
@@ -101,7 +94,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.cookie_seed = cookie_seed,
 		.node = system->homes.node,
 		.system = system,
-		.dead_letter = options->dead_letter == NULL ? NULL : dead_letter,
+		.dead_letter = dead_letter,
 		.next_loop = next_loop,
 		.take_pinned = take_pinned,
 		.shut_down = gy_system_fail,

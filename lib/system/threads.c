@@ -404,7 +404,7 @@ static void drop_late(struct gyre_system *system, struct gy_home *home, struct g
 {
 	if (node->kind == GY_MAIL_SPAWN) {
 		gy_spawn_arrived(home, gy_mail_of(node));
-	} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_EVENT) {
+	} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_PUBLISHED) {
 		gy_outside_lost(system, address_of(home, gy_mail_of(node)), gy_mail_of(node),
 				GYRE_DROP_SHUTDOWN);
 	} else if (node->kind == GY_MAIL_REMOTE) {

@@ -70,7 +70,7 @@ static int enlist(struct gy_house *house, const struct gy_spawn_order *order)
 /* Takes the house out of its names and groups. */
 static void withdraw(struct gy_house *house)
 {
-	if (house->extra != NULL && house->extra->name_entry != NULL) {
+	if (house->extra != NULL && house->extra->directory_entry != NULL) {
 		house->home->options.directory->withdraw(house);
 	}
 }

@@ -14,6 +14,8 @@
  * hook waits, and between that hook and the next.
  */
 #include "actor/life/restart.h"
+#include <gyre/event.h>
+
 #include "actor/behaviour.h"
 #include "actor/house_extra.h"
 #include "actor/life/children.h"
@@ -146,10 +148,24 @@ void gy_house_order_restart(struct gy_house *house, int error, uint64_t delay_ns
 	}
 }
 
+static void publish_failure(struct gy_house *house, int error)
+{
+	const struct gy_directory_ops *directory = house->home->options.directory;
+	const struct gyre_failed event = { .class_name = house->class_info->name,
+					   .actor = gy_house_address(house),
+					   .reason = error };
+
+	if (directory != NULL && directory->publish != NULL) {
+		directory->publish(house->home->options.system, house->home, &gyre_type_gyre_failed,
+				   &event);
+	}
+}
+
 void gy_house_hook_failed(struct gy_house *house, int error)
 {
 	bool stops_already = gy_house_is_stopped(house);
 
+	publish_failure(house, error);
 	gy_house_request_stop(house, error);
 	if (!stops_already && house->class_info->class->strategy == GYRE_STRATEGY_ESCALATE) {
 		gy_supervise_report(house, error, true, NULL);
@@ -158,6 +174,7 @@ void gy_house_hook_failed(struct gy_house *house, int error)
 
 void gy_house_failed(struct gy_house *house, int error)
 {
+	publish_failure(house, error);
 	gy_house_failed_for(house, error, NULL);
 }
 

@@ -35,7 +35,8 @@ enum gy_mail_kind {
 	GY_MAIL_ASK,
 	GY_MAIL_NOTICE,
 	GY_MAIL_EVENT,
-	GY_MAIL_MOVED, /* in a batch: its payload is the handler's */
+	GY_MAIL_PUBLISHED, /* an event too; its ask id is for the system floor */
+	GY_MAIL_MOVED,	   /* in a batch: its payload is the handler's */
 	/* For a home rather than a house: */
 	GY_MAIL_SPAWN,		 /* mount what was reserved */
 	GY_MAIL_STOP_CHILDREN,	 /* of the sender */
@@ -121,7 +122,8 @@ static inline uint64_t gy_origin_key(struct gy_origin origin)
  *                nobody reads it: see @reserved_since
  *   from         who sent it, and is answered
  *   deadline     of asks alone
- *   ask_id       of asks and answers; of events what they are about
+ *   ask_id       of asks and answers; of events what they are about, and of published ones the
+ *                subscription
  */
 struct gyre_mail {
 	struct gy_node node;
@@ -153,7 +155,9 @@ static inline struct gyre_mail *gy_mail_of(struct gy_node *node)
 
 static inline enum gy_lane gy_mail_lane(const struct gyre_mail *mail)
 {
-	return (enum gy_lane)(mail->node.kind - GY_MAIL_REPLY);
+	return mail->node.kind == GY_MAIL_PUBLISHED
+		       ? GY_LANE_EVENT
+		       : (enum gy_lane)(mail->node.kind - GY_MAIL_REPLY);
 }
 
 /* Ids below GY_IDS_OF_GYRE are gyre's own. These are of orders to a house itself, see send.c. */

@@ -83,6 +83,9 @@ void gy_drop(struct gy_home *home, struct gyre_mail *mail, struct gyre_address t
 {
 	gy_assert(error <= 0 && (unsigned)reason < GYRE_DROP_COUNT);
 	count_drop(home, mail, to, reason);
+	if (mail->node.kind == GY_MAIL_PUBLISHED) {
+		home->options.directory->lose_event(mail);
+	}
 	if (mail->node.kind == GY_MAIL_ASK) {
 		gy_fail_ask(home, mail, error);
 	} else {

@@ -19,7 +19,8 @@ struct gy_directory *gy_directory_create(const struct gy_homes *homes)
 	}
 	gy_rcu_init(&directory->rcu);
 	gy_groups_init(&directory->groups, homes, &directory->rcu);
-	if (gy_names_init(&directory->names, &directory->rcu) < 0) {
+	if (gy_names_init(&directory->names, &directory->rcu) < 0 ||
+	    gy_topics_init(&directory->topics, &directory->rcu) < 0) {
 		gy_directory_destroy(directory);
 		return NULL;
 	}
@@ -33,13 +34,14 @@ void gy_directory_destroy(struct gy_directory *directory)
 	}
 	gy_rcu_fini(&directory->rcu);
 	gy_names_fini(&directory->names);
+	gy_topics_fini(&directory->topics);
 	gy_groups_fini(&directory->groups);
 	gy_memory_put(directory);
 }
 
 /* ---- entries ---- */
 
-int gy_name_entry_get(struct gy_house *house, struct gy_name_entry **ret_entry)
+int gy_directory_entry_get(struct gy_house *house, struct gy_directory_entry **ret_entry)
 {
 	struct gy_house_extra *extra;
 
@@ -47,34 +49,38 @@ int gy_name_entry_get(struct gy_house *house, struct gy_name_entry **ret_entry)
 		return -ESHUTDOWN; /* its channels still run handlers, but it has left */
 	}
 	extra = gy_house_extra_get(house);
-	if (extra != NULL && extra->name_entry == NULL) {
-		extra->name_entry =
-			(struct gy_name_entry *)gy_memory_get(sizeof(struct gy_name_entry));
+	if (extra != NULL && extra->directory_entry == NULL) {
+		extra->directory_entry = (struct gy_directory_entry *)gy_memory_get(
+			sizeof(struct gy_directory_entry));
 	}
-	if (extra == NULL || extra->name_entry == NULL) {
+	if (extra == NULL || extra->directory_entry == NULL) {
 		return -ENOMEM;
 	}
-	*ret_entry = extra->name_entry;
+	*ret_entry = extra->directory_entry;
 	return 0;
 }
 
-void gy_name_entry_withdraw(struct gy_house *house)
+void gy_directory_entry_withdraw(struct gy_house *house)
 {
 	struct gy_directory *directory = house->home->options.system->directory;
-	struct gy_name_entry *name_entry = gy_name_entry_of(house);
+	struct gy_directory_entry *directory_entry = gy_directory_entry_of(house);
 
-	gy_names_withdraw(&directory->names, name_entry->names);
-	gy_groups_withdraw(&directory->groups, house, name_entry->memberships);
-	gy_memory_put(name_entry);
-	house->extra->name_entry = NULL;
+	gy_names_withdraw(&directory->names, directory_entry->names);
+	gy_groups_withdraw(&directory->groups, house, directory_entry->memberships);
+	gy_subscriptions_withdraw(&directory->topics, house, &directory_entry->subscriptions);
+	gy_memory_put(directory_entry);
+	house->extra->directory_entry = NULL;
 }
 
 const struct gy_directory_ops gy_directory_ops = {
 	.route = gy_group_route,
 	.enlist = gy_group_enlist,
 	.refuse = gy_group_refuse,
-	.withdraw = gy_name_entry_withdraw,
+	.withdraw = gy_directory_entry_withdraw,
 	.name = gy_name_reserve,
 	.take_name = gy_name_take,
 	.name_of = gy_name_of,
+	.claim_event = gy_event_claim,
+	.lose_event = gy_event_lost,
+	.publish = gy_publish_own,
 };

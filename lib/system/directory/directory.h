@@ -1,5 +1,6 @@
 /*
- * The directory of a system: by what its actors are found, which is names and groups.
+ * The directory of a system: by what its actors are found, which is names, groups, and what they
+ * have subscribed to.
  */
 #ifndef GY_SYSTEM_DIRECTORY_DIRECTORY_H
 #define GY_SYSTEM_DIRECTORY_DIRECTORY_H
@@ -7,6 +8,7 @@
 #include "actor/house_extra.h"
 #include "system/directory/groups.h"
 #include "system/directory/names.h"
+#include "system/directory/topics.h"
 #include "system/rcu.h"
 
 struct gy_membership;
@@ -15,24 +17,25 @@ struct gy_name;
 /* ---- entries ---- */
 
 /*
- * How an actor is found: by names, and in groups. The entry hangs in the extra part of the house
- * and goes when the actor stops, with all that is in it.
+ * How an actor is found: by names, in groups, and by its subscriptions. The entry hangs in the
+ * extra part of the house and goes when the actor stops, with all that is in it.
  */
-struct gy_name_entry {
+struct gy_directory_entry {
 	struct gy_name *names;
 	struct gy_membership *memberships;
+	struct gy_table subscriptions; /* by the hash of their topics */
 };
 
 /* NULL when it has none. */
-static inline struct gy_name_entry *gy_name_entry_of(const struct gy_house *house)
+static inline struct gy_directory_entry *gy_directory_entry_of(const struct gy_house *house)
 {
-	return house->extra == NULL ? NULL : house->extra->name_entry;
+	return house->extra == NULL ? NULL : house->extra->directory_entry;
 }
 
 /* Makes it if need be: 0, -ENOMEM, or -ESHUTDOWN when the actor is being taken down. */
-int gy_name_entry_get(struct gy_house *house, struct gy_name_entry **ret_entry);
+int gy_directory_entry_get(struct gy_house *house, struct gy_directory_entry **ret_entry);
 /* The house stops. */
-void gy_name_entry_withdraw(struct gy_house *house);
+void gy_directory_entry_withdraw(struct gy_house *house);
 
 /* ---- the directory ---- */
 
@@ -40,6 +43,7 @@ struct gy_directory {
 	struct gy_rcu rcu;
 	struct gy_names names;
 	struct gy_groups groups;
+	struct gy_topics topics;
 };
 
 /* @homes are looked at when the first group is made. NULL when there is no memory. */

@@ -207,10 +207,10 @@ void gy_group_remove(struct gy_groups *groups, struct gyre_address group,
 
 /* ---- what a house knows of it ---- */
 
-static struct gy_membership **find_membership(struct gy_name_entry *name_entry,
+static struct gy_membership **find_membership(struct gy_directory_entry *directory_entry,
 					      struct gyre_address group)
 {
-	struct gy_membership **link = &name_entry->memberships;
+	struct gy_membership **link = &directory_entry->memberships;
 
 	while (*link != NULL && !gy_address_same((*link)->group, group)) {
 		link = &(*link)->next;
@@ -221,8 +221,8 @@ static struct gy_membership **find_membership(struct gy_name_entry *name_entry,
 static int note(struct gy_house *house, struct gyre_address group)
 {
 	struct gy_membership *membership;
-	struct gy_name_entry *name_entry;
-	int r = gy_name_entry_get(house, &name_entry);
+	struct gy_directory_entry *directory_entry;
+	int r = gy_directory_entry_get(house, &directory_entry);
 
 	if (r < 0) {
 		return r;
@@ -231,15 +231,15 @@ static int note(struct gy_house *house, struct gyre_address group)
 	if (membership == NULL) {
 		return -ENOMEM;
 	}
-	*membership = (struct gy_membership){ name_entry->memberships, group };
-	name_entry->memberships = membership;
+	*membership = (struct gy_membership){ directory_entry->memberships, group };
+	directory_entry->memberships = membership;
 	return 0;
 }
 
-static bool forget(struct gy_name_entry *name_entry, struct gyre_address group)
+static bool forget(struct gy_directory_entry *directory_entry, struct gyre_address group)
 {
 	struct gy_membership **link =
-		name_entry == NULL ? NULL : find_membership(name_entry, group);
+		directory_entry == NULL ? NULL : find_membership(directory_entry, group);
 	struct gy_membership *membership = link == NULL ? NULL : *link;
 
 	if (membership != NULL) {
@@ -315,9 +315,9 @@ static int add_one(struct gy_groups *groups, struct gyre_address address, struct
  * mutex, for a group that is still being made is not found either, and the mutex is held until it
  * can be.
  */
-static void forget_ended(struct gy_groups *groups, struct gy_name_entry *name_entry)
+static void forget_ended(struct gy_groups *groups, struct gy_directory_entry *directory_entry)
 {
-	struct gy_membership **link = &name_entry->memberships;
+	struct gy_membership **link = &directory_entry->memberships;
 
 	(void)pthread_mutex_lock(&groups->mutex);
 	while (*link != NULL) {
@@ -337,15 +337,16 @@ int gyre_group_join(struct gyre_stack *stack, struct gyre_address group)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 	struct gy_groups *groups = gy_groups_of(house->home->options.system);
-	struct gy_name_entry *name_entry;
+	struct gy_directory_entry *directory_entry;
 	struct order *order;
-	int r = group.loop != GY_GROUP_LOOP ? -EINVAL : gy_name_entry_get(house, &name_entry);
+	int r = group.loop != GY_GROUP_LOOP ? -EINVAL
+					    : gy_directory_entry_get(house, &directory_entry);
 
 	if (r < 0) {
 		return r;
 	}
-	forget_ended(groups, name_entry);
-	if (*find_membership(name_entry, group) != NULL) {
+	forget_ended(groups, directory_entry);
+	if (*find_membership(directory_entry, group) != NULL) {
 		return 0;
 	}
 	order = (struct order *)gy_memory_get(sizeof(*order));
@@ -354,7 +355,7 @@ int gyre_group_join(struct gyre_stack *stack, struct gyre_address group)
 		r = add_one(groups, group, gy_house_address(house));
 	}
 	if (r < 0) {
-		(void)forget(name_entry, group);
+		(void)forget(directory_entry, group);
 	}
 	if (r <= 0) {
 		gy_memory_put(order);
@@ -376,7 +377,7 @@ int gyre_group_leave(struct gyre_stack *stack, struct gyre_address group)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
 
-	if (!forget(gy_name_entry_of(house), group)) {
+	if (!forget(gy_directory_entry_of(house), group)) {
 		return -ENOENT;
 	}
 	gy_group_remove(gy_groups_of(house->home->options.system), group, gy_house_address(house));

@@ -1,13 +1,11 @@
 /*
- * Names in liburcu's lock-free hash table. Of several that register one name at once the table lets
- * exactly one in. The table grows in the thread that waits for grace periods, since a loop may not
- * wait for what growing waits for; until then chains are longer.
+ * Names in a lock-free hash table: of several that register one name at once it lets exactly one
+ * in.
  */
 #include "system/directory/names.h"
 
 #include <errno.h>
 #include <string.h>
-#include <urcu/rculfhash.h>
 
 #include <gyre/name.h>
 
@@ -17,8 +15,6 @@
 #include "base/memory.h"
 #include "system/directory/directory.h"
 #include "system/system.h"
-
-enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, GROWTH = 4 };
 
 struct gy_name {
 	struct gy_rcu_item item; /* first */
@@ -41,16 +37,12 @@ struct key {
 
 static int make_key(const char *text, struct key *ret_key)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 	size_t bytes = text == NULL ? 0 : strnlen(text, GYRE_NAME_BYTES_MAX + 1);
 
 	if (bytes == 0 || bytes > GYRE_NAME_BYTES_MAX) {
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < bytes; i++) {
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	}
-	*ret_key = (struct key){ text, bytes, (unsigned long)gy_table_mix(hash) };
+	*ret_key = (struct key){ text, bytes, gy_bytes_hash(text, bytes, 0) };
 	return 0;
 }
 
@@ -71,61 +63,26 @@ static int match(struct cds_lfht_node *node, const void *key)
 	return is_it;
 }
 
-static void grow(struct gy_rcu_item *item)
-{
-	struct gy_names *names = gy_container_of(item, struct gy_names, growth);
-	uint64_t buckets = gy_load_relaxed(&names->buckets) * GROWTH;
-
-	cds_lfht_resize(names->table, (unsigned long)buckets);
-	cds_lfht_resize(names->by_address, (unsigned long)buckets);
-	gy_store_relaxed(&names->buckets, buckets);
-	gy_store_release(&names->growing, 0);
-}
-
-static void count_up(struct gy_names *names)
-{
-	uint64_t count = gy_fetch_add(&names->count, 1) + 1;
-
-	if (count > gy_load_relaxed(&names->buckets) * LOAD_MAX &&
-	    gy_load_relaxed(&names->growing) == 0 && gy_exchange(&names->growing, 1) == 0) {
-		gy_rcu_call(names->rcu, &names->growth, grow);
-	}
-}
-
 int gy_names_init(struct gy_names *names, struct gy_rcu *rcu)
 {
-	*names = (struct gy_names){ .rcu = rcu, .buckets = BUCKETS_FIRST };
-	/* Without its own resizing, for which it would keep another thread. */
-	names->table =
-		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);
-	names->by_address =
-		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);
-	return names->table == NULL || names->by_address == NULL ? -ENOMEM : 0;
+	int r = gy_growing_table_init(&names->table, rcu);
+
+	return r < 0 ? r : gy_growing_table_init(&names->by_address, rcu);
 }
 
 void gy_names_fini(struct gy_names *names)
 {
-	int r = names->table == NULL ? 0 : cds_lfht_destroy(names->table, NULL);
-
-	gy_assert(r == 0);
-	r = names->by_address == NULL ? 0 : cds_lfht_destroy(names->by_address, NULL);
-	gy_assert(r == 0);
-	(void)r;
-	names->table = NULL;
-	names->by_address = NULL;
+	gy_growing_table_fini(&names->table);
+	gy_growing_table_fini(&names->by_address);
 }
 
 static void take_back(struct gy_names *names, struct gy_name *name)
 {
-	int r = cds_lfht_del(names->table, &name->node);
-
-	gy_assert(r == 0);
-	r = name->is_first ? cds_lfht_del(names->by_address, &name->first) : 0;
-	gy_assert(r == 0);
-	(void)r;
-	gy_assert(gy_load_relaxed(&names->count) > 0);
-	(void)gy_add_relaxed(&names->count, UINT64_MAX);
-	gy_rcu_retire(names->rcu, &name->item);
+	gy_growing_table_remove(&names->table, &name->node);
+	if (name->is_first) {
+		gy_growing_table_remove(&names->by_address, &name->first);
+	}
+	gy_rcu_retire(names->table.rcu, &name->item);
 }
 
 void gy_names_withdraw(struct gy_names *names, struct gy_name *first)
@@ -140,7 +97,6 @@ void gy_names_withdraw(struct gy_names *names, struct gy_name *first)
 
 static int look_up(struct gy_names *names, const char *text, struct gyre_address *ret_address)
 {
-	struct cds_lfht_iter iter;
 	struct cds_lfht_node *node;
 	struct key key;
 	bool entered;
@@ -149,8 +105,7 @@ static int look_up(struct gy_names *names, const char *text, struct gyre_address
 		return -EINVAL;
 	}
 	entered = gy_rcu_enter();
-	cds_lfht_lookup(names->table, key.hash, match, &key, &iter);
-	node = cds_lfht_iter_get_node(&iter);
+	node = gy_growing_table_find(&names->table, key.hash, match, &key);
 	if (node != NULL) {
 		const struct gy_name *name = gy_container_of(node, struct gy_name, node);
 
@@ -178,7 +133,6 @@ static struct gy_name *make_name(struct gyre_address address, const struct key *
 		name->is_first = false;
 		name->bytes = key->bytes;
 		memcpy(name->text, key->text, key->bytes);
-		cds_lfht_node_init(&name->node);
 	}
 	return name;
 }
@@ -194,7 +148,7 @@ static int publish(struct gy_names *names, struct gy_name *name, const struct ke
 	struct cds_lfht_node *found;
 
 	gy_happens_before(name);
-	found = cds_lfht_add_unique(names->table, key->hash, match, key, &name->node);
+	found = gy_growing_table_add_unique(&names->table, key->hash, match, key, &name->node);
 	if (found != &name->node) {
 		const struct gy_name *holder = gy_container_of(found, struct gy_name, node);
 
@@ -208,7 +162,6 @@ static int publish(struct gy_names *names, struct gy_name *name, const struct ke
 		gy_memory_put(name);
 		return -EEXIST;
 	}
-	count_up(names);
 	return 0;
 }
 
@@ -218,17 +171,17 @@ static unsigned long address_hash(struct gyre_address address)
 }
 
 /* The actor has the name, which is in the table by now. */
-static void keep(struct gy_names *names, struct gy_name_entry *name_entry, struct gy_name *name)
+static void keep(struct gy_names *names, struct gy_directory_entry *directory_entry,
+		 struct gy_name *name)
 {
-	name->next = name_entry->names;
-	name_entry->names = name;
+	name->next = directory_entry->names;
+	directory_entry->names = name;
 	if (name->next == NULL) {
 		bool entered = gy_rcu_enter();
 
 		name->is_first = true;
-		cds_lfht_node_init(&name->first);
 		gy_happens_before(name);
-		cds_lfht_add(names->by_address, address_hash(name->address), &name->first);
+		gy_growing_table_add(&names->by_address, address_hash(name->address), &name->first);
 		gy_rcu_leave(entered);
 	}
 }
@@ -249,12 +202,10 @@ size_t gy_name_of(struct gyre_system *system, struct gyre_address address, size_
 {
 	struct gy_names *names = &system->directory->names;
 	bool entered = gy_rcu_enter();
-	struct cds_lfht_iter iter;
-	struct cds_lfht_node *node;
+	struct cds_lfht_node *node = gy_growing_table_find(
+		&names->by_address, address_hash(address), match_address, &address);
 	size_t count = 0;
 
-	cds_lfht_lookup(names->by_address, address_hash(address), match_address, &address, &iter);
-	node = cds_lfht_iter_get_node(&iter);
 	if (node != NULL) {
 		const struct gy_name *name = gy_container_of(node, struct gy_name, first);
 
@@ -271,13 +222,13 @@ size_t gy_name_of(struct gyre_system *system, struct gyre_address address, size_
 int gyre_name_register(struct gyre_stack *stack, const char *name)
 {
 	struct gy_house *house = gy_stack_of(stack)->house;
-	struct gy_name_entry *name_entry;
+	struct gy_directory_entry *directory_entry;
 	struct gy_name *mine;
 	struct key key;
 	int r = make_key(name, &key);
 
 	if (r == 0) {
-		r = gy_name_entry_get(house, &name_entry);
+		r = gy_directory_entry_get(house, &directory_entry);
 	}
 	if (r != 0) {
 		return r;
@@ -288,15 +239,16 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 	}
 	r = publish(names_of(stack), mine, &key, NULL);
 	if (r == 0) {
-		keep(names_of(stack), name_entry, mine);
+		keep(names_of(stack), directory_entry, mine);
 	}
 	return r;
 }
 
 int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 {
-	struct gy_name_entry *name_entry = gy_name_entry_of(gy_stack_of(stack)->house);
-	struct gy_name **link = name_entry == NULL ? NULL : &name_entry->names;
+	struct gy_directory_entry *directory_entry =
+		gy_directory_entry_of(gy_stack_of(stack)->house);
+	struct gy_name **link = directory_entry == NULL ? NULL : &directory_entry->names;
 	struct key key;
 	struct gy_name *mine;
 
@@ -344,11 +296,11 @@ int gy_name_reserve(struct gyre_system *system, const char *text, struct gyre_ad
 
 int gy_name_take(struct gy_house *house, struct gy_name *name)
 {
-	struct gy_name_entry *name_entry;
-	int r = gy_name_entry_get(house, &name_entry);
+	struct gy_directory_entry *directory_entry;
+	int r = gy_directory_entry_get(house, &directory_entry);
 
 	if (r == 0) {
-		keep(&house->home->options.system->directory->names, name_entry, name);
+		keep(&house->home->options.system->directory->names, directory_entry, name);
 	} else {
 		take_back(&house->home->options.system->directory->names, name);
 	}

@@ -7,21 +7,15 @@
 
 #include <gyre/address.h>
 
-#include "system/rcu.h"
+#include "system/directory/growing_table.h"
 
-struct cds_lfht;
 struct gy_house;
 struct gy_name;
 struct gyre_system;
 
 struct gy_names {
-	struct cds_lfht *table;	     /* by name */
-	struct cds_lfht *by_address; /* the first name of each actor that has one */
-	struct gy_rcu *rcu;
-	uint64_t count;	  /* atomic: names */
-	uint64_t buckets; /* atomic */
-	uint32_t growing; /* atomic: @growth is under way */
-	struct gy_rcu_item growth;
+	struct gy_growing_table table;	    /* by name */
+	struct gy_growing_table by_address; /* the first name of each actor that has one */
 };
 
 int gy_names_init(struct gy_names *names, struct gy_rcu *rcu);

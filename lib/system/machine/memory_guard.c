@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <urcu/urcu-qsbr.h>
 
+#include <gyre/event.h>
 #include <gyre/overload.h>
 
 #include "base/memory.h"
@@ -134,6 +135,8 @@ static void measure(struct gyre_system *system, uint64_t now_ns)
 	memory_guard->interval_ns = interval_ns(memory_guard, &seen, now_ns);
 	if (set_busy(memory_guard, busy)) {
 		log_change(system, busy, &seen);
+		system->homes.homes[0].options.directory->publish(
+			system, NULL, &gyre_type_gyre_overload, &(struct gyre_overload){ busy });
 		gy_system_wake_all(system);
 	}
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gyre/event.h>
+
 #include "system/observe/watchdog.h"
 
 enum { WHERE_BYTES = 900 };
@@ -87,6 +89,19 @@ static void log_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_st
 	       where);
 }
 
+static void publish_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_stall *stall)
+{
+	struct gyre_stalled event = { .lasted_ns = stall->lasted_ns, .loop = loop };
+
+	_Static_assert(sizeof(event.class_name) >= sizeof(stall->class_name) &&
+			       sizeof(event.message) >= sizeof(stall->type_name),
+		       "the names fit");
+	memcpy(event.class_name, stall->class_name, sizeof(stall->class_name));
+	memcpy(event.message, stall->type_name, sizeof(stall->type_name));
+	dog->system->homes.homes[0].options.directory->publish(dog->system, NULL,
+							       &gyre_type_gyre_stalled, &event);
+}
+
 void gy_stalls_log(struct gy_watchdog *dog)
 {
 	uint32_t made = gy_homes_made(&dog->system->homes);
@@ -101,6 +116,7 @@ void gy_stalls_log(struct gy_watchdog *dog)
 		if (admit(dog)) {
 			log_stall(dog, i, &watched->stall);
 		}
+		publish_stall(dog, i, &watched->stall);
 		gy_store_release(&watched->full, 0);
 	}
 }

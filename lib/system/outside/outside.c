@@ -22,7 +22,7 @@
 #include "system/drain.h"
 #include "system/outside/foreign_ask.h"
 #include "system/outside_count.h"
-#include "system/outside_loss.h"
+#include "system/outside_post.h"
 #include "system/system.h"
 
 struct gyre_mail *gyre_system_mail_create(struct gyre_system *system, const struct gyre_type *type)
@@ -45,33 +45,9 @@ int gy_outside_loop(const struct gyre_system *system, struct gyre_address to)
 static struct gyre_mail *address_to(const struct gyre_system *system, struct gyre_address to,
 				    struct gyre_mail *mail)
 {
-	mail->node.kind = GY_MAIL_NOTICE;
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
-	mail->from = (struct gy_origin){ 0 }; /* all of it travels */
-	mail->ask_id = 0;
 	return gy_is_of_node(system->homes.node, to) ? mail : gy_relay_create(to, mail);
-}
-
-enum { GUARD_EVERY_NOTICES = 128, GUARD_LARGE_BYTES = 4096 };
-
-/*
- * Before the @sent-th notice of some threads from outside: checks the memory now and then, and
- * waits while it is short. Reading the clock for each notice would cost as much as the notice.
- */
-static inline void guard_memory(struct gyre_system *system, uint64_t sent, uint32_t bytes)
-{
-	if (gy_unlikely(sent % GUARD_EVERY_NOTICES == 0 || bytes >= GUARD_LARGE_BYTES)) {
-		const struct gy_clock machine = { 0 };
-		uint64_t now_ns = gy_clock_ns(&machine);
-
-		if (gy_unlikely(now_ns >= gy_load_relaxed(&system->memory_guard.due_ns))) {
-			gy_memory_guard_check(system, now_ns);
-		}
-	}
-	if (gy_unlikely(gy_load_relaxed(&system->memory_guard.busy) != 0)) {
-		gy_memory_guard_wait(system);
-	}
 }
 
 int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
@@ -91,23 +67,16 @@ int gyre_system_notify(struct gyre_system *system, struct gyre_address to, struc
 		return loop;
 	}
 	mail = gy_mail_given(NULL, mail);
+	mail->node.kind = GY_MAIL_NOTICE;
+	gy_mail_from_nobody(mail); /* all of it travels */
+	mail->ask_id = 0;
 	posted = address_to(system, to, mail);
 	if (posted == NULL) {
 		gyre_mail_destroy(NULL, mail);
 		return -ENOMEM;
 	}
-	guard_memory(system, gy_outside_count(system), gy_mail_bytes(mail));
-	/* From this stage on the system only ends; a flood must not keep it from that. */
-	if (gy_unlikely(gy_load_acquire(&system->stage) >= GY_STAGE_NO_MAIL)) {
-		if (posted != mail) {
-			gyre_mail_destroy(NULL, posted);
-		}
-		gy_outside_lost(system, to, mail, GYRE_DROP_SHUTDOWN);
-		return -ESHUTDOWN;
-	}
-	gy_assert((uint32_t)loop < gy_homes_made(&system->homes));
-	gy_loop_post(&system->homes.homes[loop].loop, &posted->node);
-	return 0;
+	gy_outside_guard_memory(system, gy_outside_count(system), gy_mail_bytes(mail));
+	return gy_outside_post(system, (uint32_t)loop, to, mail, posted);
 }
 
 static int spawn(struct gyre_system *system, const struct gyre_class *actor_class,

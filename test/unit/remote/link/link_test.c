@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <gyre/event.h>
 #include <gyre/outside.h>
 
 #include "base/clock.h"
@@ -373,6 +374,31 @@ Test(link, that_another_node_made_is_missed_when_it_breaks)
 	struct stranger stranger;
 
 	(void)stranger_open_with(&stranger_brief, &watcher);
+	stranger_dial(&stranger);
+	stranger_say_hello(&stranger, &hello);
+	stranger_await_known();
+	stranger_close(&stranger);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+	cr_assert_str_eq(traced, "usd");
+}
+
+static int subscribe(struct gyre_stack *stack)
+{
+	expect(gyre_subscribe(stack, &gyre_type_gyre_node_event, gyre_event_key_of(NULL), NULL) ==
+	       0);
+	return gyre_return(stack);
+}
+
+Test(link, that_breaks_is_told_to_those_who_have_subscribed_to_events_of_nodes)
+{
+	static const struct gyre_class subscriber = { .name = "subscriber",
+						      .mount = subscribe,
+						      .behaviour.event = node_changed };
+	const struct gy_hello hello = stranger_hello();
+	struct stranger stranger;
+
+	(void)stranger_open_with(&stranger_brief, &subscriber);
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
 	stranger_await_known();

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/event.h>
 #include <gyre/listen.h>
 #include <gyre/overload.h>
 
@@ -248,6 +249,42 @@ Test(memory_guard, tells_actors_and_never_lets_a_loop_wait)
 	}
 	cr_expect(found_busy);
 	cr_expect_lt(call_ns, 1000 * GYRE_MILLISECONDS(40) / 2);
+	close_guarded();
+}
+
+static int subscribe(struct gyre_stack *stack)
+{
+	expect(gyre_subscribe(stack, &gyre_type_gyre_overload, gyre_event_key_of(NULL), NULL) == 0);
+	trace('.');
+	return gyre_return(stack);
+}
+
+static int hear(struct gyre_stack *stack)
+{
+	trace(gyre_message(stack, gyre_overload)->busy ? 'b' : 'e');
+	return gyre_return(stack);
+}
+
+static void await_trace(const char *text)
+{
+	while (strcmp(traced, text) != 0) {
+		(void)sched_yield();
+	}
+}
+
+Test(memory_guard, publishes_its_beginning_and_its_end)
+{
+	const struct gyre_class class = { .name = "hearer",
+					  .mount = subscribe,
+					  .behaviour.event = hear };
+
+	start_guarded(1);
+	(void)spawn_outside(&class, 0);
+	await_trace(".");
+	become_busy();
+	await_trace(".b");
+	use(100);
+	await_trace(".be");
 	close_guarded();
 }
 

@@ -1,0 +1,103 @@
+/*
+ * How a lock-free table grows: when it has twice as many nodes as buckets it gets four times as
+ * many.
+ */
+#include "system/directory/growing_table.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/table.h"
+
+enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, GROWTH = 4 };
+
+static void grow(struct gy_rcu_item *item)
+{
+	struct gy_growing_table *table = gy_container_of(item, struct gy_growing_table, growth);
+	uint64_t buckets = gy_load_relaxed(&table->buckets) * GROWTH;
+
+	cds_lfht_resize(table->table, (unsigned long)buckets);
+	gy_store_relaxed(&table->buckets, buckets);
+	gy_store_release(&table->growing, 0);
+}
+
+static void count_up(struct gy_growing_table *table)
+{
+	uint64_t count = gy_fetch_add(&table->count, 1) + 1;
+
+	if (count > gy_load_relaxed(&table->buckets) * LOAD_MAX &&
+	    gy_load_relaxed(&table->growing) == 0 && gy_exchange(&table->growing, 1) == 0) {
+		gy_rcu_call(table->rcu, &table->growth, grow);
+	}
+}
+
+int gy_growing_table_init(struct gy_growing_table *table, struct gy_rcu *rcu)
+{
+	*table = (struct gy_growing_table){ .rcu = rcu, .buckets = BUCKETS_FIRST };
+	/* Without its own resizing, for which it would keep another thread. */
+	table->table =
+		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);
+	return table->table == NULL ? -ENOMEM : 0;
+}
+
+void gy_growing_table_fini(struct gy_growing_table *table)
+{
+	int r = table->table == NULL ? 0 : cds_lfht_destroy(table->table, NULL);
+
+	gy_assert(r == 0);
+	(void)r;
+	table->table = NULL;
+}
+
+void gy_growing_table_add(struct gy_growing_table *table, unsigned long hash,
+			  struct cds_lfht_node *node)
+{
+	cds_lfht_node_init(node);
+	cds_lfht_add(table->table, hash, node);
+	count_up(table);
+}
+
+struct cds_lfht_node *gy_growing_table_add_unique(struct gy_growing_table *table,
+						  unsigned long hash, cds_lfht_match_fct match,
+						  const void *key, struct cds_lfht_node *node)
+{
+	struct cds_lfht_node *found;
+
+	cds_lfht_node_init(node);
+	found = cds_lfht_add_unique(table->table, hash, match, key, node);
+	if (found == node) {
+		count_up(table);
+	}
+	return found;
+}
+
+struct cds_lfht_node *gy_growing_table_find(const struct gy_growing_table *table,
+					    unsigned long hash, cds_lfht_match_fct match,
+					    const void *key)
+{
+	struct cds_lfht_iter iter;
+
+	cds_lfht_lookup(table->table, hash, match, key, &iter);
+	return cds_lfht_iter_get_node(&iter);
+}
+
+void gy_growing_table_remove(struct gy_growing_table *table, struct cds_lfht_node *node)
+{
+	int r = cds_lfht_del(table->table, node);
+
+	gy_assert(r == 0);
+	(void)r;
+	gy_assert(gy_load_relaxed(&table->count) > 0);
+	(void)gy_add_relaxed(&table->count, UINT64_MAX);
+}
+
+unsigned long gy_bytes_hash(const void *bytes, size_t count, uint64_t seed)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed; /* FNV-1a */
+
+	for (size_t i = 0; i < count; i++) {
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+	}
+	return (unsigned long)gy_table_mix(hash);
+}
