@@ -129,3 +129,22 @@ def fanin_cases(settings):
              [Target("messages_per_s", ">=", 0.5, "limit"), Target("messages_per_s", ">=", 32e6)]),
         case("8 producers and the consumer on one loop", 1, 100_000_000, [], []),
     ]
+
+
+def event_cases(settings):
+    """What it costs that the publisher does not know who has subscribed."""
+    def case(name, loops, events, *options):
+        options = ["--loops", loops, "--cpus", ",".join(str(cpu) for cpu in range(loops)),
+                   "--events", settings.count(events), *options]
+        return Case("events", name, [
+            Variant(GYRE, "perf/events", measure_program("perf/events", *options)),
+            Variant("by hand", "perf/events", measure_program("perf/events", *options, "--by-hand")),
+        ], [Metric("messages_per_s", "events/s"), Metric("allocations", "allocations")],
+                    [NO_ALLOCATION])
+
+    return [
+        case("one publisher, 8 subscribers on its loop", 1, 5_000_000),
+        case("one publisher, 1 subscriber on its loop", 1, 20_000_000, "--subscribers", 1),
+        case("one publisher, 8 subscribers on the other loop", 2, 3_000_000, "--apart"),
+        case("one publisher, 1,000 subscribers on two loops", 2, 30_000, "--subscribers", 1000),
+    ]

@@ -13,7 +13,7 @@ from benchlib import GYRE, BenchError, number
 BEGIN = "<!-- scripts/bench --table: begin -->"
 END = "<!-- scripts/bench --table: end -->"
 LIMITS = ("limit", "io_uring", "recvmmsg", "sockets")
-TITLES = {"ring": "ring", "ask": "ask and reply", "fanin": "fan-in", "outside": "other threads",
+TITLES = {"ring": "ring", "ask": "ask and reply", "fanin": "fan-in", "outside": "other threads", "events": "events",
           "inspect": "inspection", "spawn": "spawn", "sessions": "connections with an actor", "echo": "TCP echo", "unix": "Unix echo",
           "many": "TCP echo", "accept": "TCP accept", "stream": "TCP stream", "udp": "UDP echo",
           "nodes": "nodes", "growth": "growth"}
@@ -83,7 +83,7 @@ def inverse(value):
 
 # Title, questions, and columns: a heading and what a row says there.
 TABLES = [
-    ("Actors", ("ring", "ask", "fanin", "outside", "spawn", "inspect"), [
+    ("Actors", ("ring", "ask", "fanin", "outside", "events", "spawn", "inspect"), [
         ("gyre", Row.rate),
         ("rate ÷ limit", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
         ("rate ÷ linked chains", lambda row: ratio_text(row.ratio("limit chains", rate_keys()))),
