@@ -261,6 +261,15 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_LEAVE:
 		join(stack, deed == DEED_LEAVE);
 		break;
+	case DEED_SUBSCRIBE:
+		subscribe(stack);
+		break;
+	case DEED_UNSUBSCRIBE:
+		unsubscribe(stack);
+		break;
+	case DEED_PUBLISH:
+		publish(stack);
+		break;
 	case DEED_TIMER:
 		start_timer(stack);
 		break;

@@ -469,6 +469,12 @@ void expect_event(struct gyre_stack *stack)
 	case GYRE_ID(gyre_mailbox_mark):
 		expect_mark(self, gyre_message(stack, gyre_mailbox_mark));
 		break;
+	case GYRE_ID(rumour):
+		expect_rumour(self, gyre_message(stack, rumour));
+		break;
+	case GYRE_ID(gyre_events_missed):
+		expect_missed(self, gyre_message(stack, gyre_events_missed));
+		break;
 	case GYRE_ID(gyre_stopping):
 		expect_stopping(stack, gyre_message(stack, gyre_stopping));
 		break;

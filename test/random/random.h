@@ -32,6 +32,8 @@ enum {
 	LOOPS_MAX = 8,
 	PINNED_MAX = 2,
 	PLACES_MAX = LOOPS_MAX + PINNED_MAX,
+	TOPICS = 4,
+	HEARD = 16, /* publishers of whom an actor knows what it has heard last */
 };
 
 /* ---- what is sent ---- */
@@ -135,6 +137,14 @@ struct birth {
 };
 GYRE_MESSAGE(birth, 0x3009);
 
+/* What is published. */
+struct rumour {
+	uint32_t topic;
+	uint32_t from;
+	uint32_t number; /* counted by that life */
+};
+GYRE_MESSAGE(rumour, 0x300a);
+
 /* ---- what is known ---- */
 
 /* All atomic but for what belongs to the life. */
@@ -150,6 +160,7 @@ struct life {
 	struct gyre_address address;
 	uint32_t sent[KINDS];	      /* the life's own */
 	uint32_t forwarded[KINDS];    /* likewise */
+	uint32_t published;	      /* likewise */
 	uint32_t *seen[KINDS][LINES]; /* of each sender the last number; the life's own */
 	uint8_t *told;		      /* of whose ends it was told; the life's own */
 };
@@ -237,6 +248,9 @@ enum deed {
 	DEED_LOOKUP,
 	DEED_JOIN,
 	DEED_LEAVE,
+	DEED_SUBSCRIBE,
+	DEED_UNSUBSCRIBE,
+	DEED_PUBLISH,
 	DEED_TIMER,
 	DEED_TIMER_STOP,
 	DEED_IDLE,
@@ -298,6 +312,7 @@ struct world {
 	uint32_t watches_max;
 	uint32_t periods; /* atomic; notices that came by a timer with a period */
 	uint64_t tokens;  /* atomic; that are out */
+	uint64_t rumours; /* atomic; that were sent, and have neither come nor been lost */
 	uint64_t lost[GYRE_DROP_COUNT];
 	uint32_t names[NAMES];	     /* atomic; which life has it */
 	uint32_t pinned[PINNED_MAX]; /* atomic; which life had it last */
@@ -332,6 +347,11 @@ struct timer_model {
 	uint64_t period_ns;
 };
 
+struct heard {
+	uint32_t from;
+	uint32_t number;
+};
+
 enum phase { PHASE_MOUNT, PHASE_UP, PHASE_RESTART };
 
 enum { BEHAVIOURS = 3 };
@@ -350,10 +370,13 @@ struct self {
 	uint8_t behaviour;
 	uint8_t nested[GYRE_NESTED_MAX];
 	uint8_t nested_count;
-	bool full;		  /* it was told that its mailbox is */
-	uint32_t names;		  /* a bit each */
-	uint32_t groups;	  /* a bit each */
-	uint32_t meant;		  /* groups that it was ever in */
+	bool full;	      /* it was told that its mailbox is */
+	uint32_t names;	      /* a bit each */
+	uint32_t groups;      /* a bit each */
+	uint32_t meant;	      /* groups that it was ever in */
+	uint32_t topics;      /* a bit each */
+	uint32_t topics_ever; /* likewise */
+	struct heard heard[HEARD];
 	uint64_t idle_ns;	  /* 0 for off */
 	struct gyre_address pact; /* it ends with that one */
 	uint32_t watched_count;
@@ -568,6 +591,16 @@ void look_up(struct gyre_stack *stack);
 void join(struct gyre_stack *stack, bool leaves);
 void notify_group(struct gyre_stack *stack);
 bool ask_group(struct gyre_stack *stack);
+
+/* ---- publishing.c ---- */
+
+void subscribe(struct gyre_stack *stack);
+void unsubscribe(struct gyre_stack *stack);
+void publish(struct gyre_stack *stack);
+/* One copy of one has come, or is lost. */
+void rumour_ends(struct world *world);
+void expect_rumour(struct self *self, const struct rumour *rumour);
+void expect_missed(struct self *self, const struct gyre_events_missed *missed);
 
 /* ---- sending.c ---- */
 

@@ -88,6 +88,9 @@ static void dead_letter(const struct gyre_type *type, struct gyre_address from,
 	(void)from;
 	trace(0, gyre_drop_name(reason), type->id, to.slot);
 	(void)gy_add_relaxed(&world->lost[reason], 1);
+	if (type->id == GYRE_ID(rumour)) {
+		rumour_ends(world);
+	}
 }
 
 static void make_system(struct world *world)
@@ -289,6 +292,8 @@ static void check_counters(struct world *world, struct tally *tally)
 		     (unsigned long)counters.dropped[i], (unsigned long)world->lost[i]);
 	}
 	check_late(world);
+	must(world, 0, world->rumours == 0, "%lu events have neither come nor been lost",
+	     (unsigned long)world->rumours);
 	must(world, 0, counters.sent == ends, "%lu were sent, %lu have ended",
 	     (unsigned long)counters.sent, (unsigned long)ends);
 	must(world, 0, counters.spawned == counters.stopped, "%lu were spawned, %lu have stopped",
