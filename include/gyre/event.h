@@ -12,8 +12,10 @@
  *
  * A subscriber that is slow keeps nobody waiting. Of each subscription a number of events may wait
  * in the mailbox; those that come while it is reached are missed, and so are those for whose copy
- * there is no memory. Before the next event of the subscription, or as soon as none of it waits any
- * more, the actor gets a struct gyre_events_missed, which stands where the gap is.
+ * there is no memory. The actor gets a struct gyre_events_missed before the next event of the
+ * publisher that is first to find room again, or as soon as none of the subscription waits any
+ * more; so with one publisher it stands where the gap is. Without memory for it, it comes with a
+ * later event.
  *
  * gyre itself publishes struct gyre_dead_letter, struct gyre_failed, struct gyre_stalled, struct
  * gyre_overload and struct gyre_node_event, each without a key. Where there is no memory for such
@@ -94,55 +96,57 @@ struct gyre_events_missed {
 };
 GYRE_OWN_MESSAGE_(gyre_events_missed, 0x62);
 
+/** GYRE_EVENT_NAME_BYTES - how long names in events may be, with their final 0; longer are cut */
+#define GYRE_EVENT_NAME_BYTES 48
+
 /**
  * struct gyre_dead_letter - the event that a message was lost
- * @type: of the message, of the program or of gyre
  * @from: who sent it, or nobody
  * @to: where it was sent
+ * @type_id: the id of its type, of the program or of gyre
  * @reason: why it was lost
+ * @type_name: the name of its type, or what stands for it
  *
  * Published for each message that the option dead_letter of the system is told of, but not for
  * events that were published themselves, and not while the system takes down its actors.
  */
 struct gyre_dead_letter {
-	const struct gyre_type *type;
 	struct gyre_address from;
 	struct gyre_address to;
+	uint32_t type_id;
 	enum gyre_drop reason;
+	char type_name[GYRE_EVENT_NAME_BYTES];
 };
 GYRE_OWN_MESSAGE_(gyre_dead_letter, 0x63);
 
 /**
  * struct gyre_failed - the event that an actor has failed
- * @class_name: of the actor; lives as long as the class
  * @actor: its address, which is stale if that was its end
  * @reason: the negative errno of the failure
+ * @class_name: of the actor
  *
  * Published when a failure is the actor's own affair, before what comes of it by the strategy of
  * its class: so not for an ask that fails, of which the asker hears.
  */
 struct gyre_failed {
-	const char *class_name;
 	struct gyre_address actor;
 	int reason;
+	char class_name[GYRE_EVENT_NAME_BYTES];
 };
 GYRE_OWN_MESSAGE_(gyre_failed, 0x64);
-
-/** GYRE_STALLED_NAME_BYTES - how long a name in struct gyre_stalled may be, its final 0 included */
-#define GYRE_STALLED_NAME_BYTES 64
 
 /**
  * struct gyre_stalled - the event that a handler keeps a loop busy for too long
  * @lasted_ns: for how long it has, when it was looked at; see the option stall_ns
  * @loop: which loop
- * @class_name: of the actor, or empty if that is not known; cut where it is longer
+ * @class_name: of the actor, or empty if that is not known
  * @message: the name of the type of the message, likewise
  */
 struct gyre_stalled {
 	uint64_t lasted_ns;
 	uint32_t loop;
-	char class_name[GYRE_STALLED_NAME_BYTES];
-	char message[GYRE_STALLED_NAME_BYTES];
+	char class_name[GYRE_EVENT_NAME_BYTES];
+	char message[GYRE_EVENT_NAME_BYTES];
 };
 GYRE_OWN_MESSAGE_(gyre_stalled, 0x65);
 
@@ -212,7 +216,8 @@ GYRE_API int gyre_unsubscribe(struct gyre_stack *stack, const struct gyre_type *
 /**
  * gyre_publish() - sends a copy of a message to each actor that has subscribed to it
  * @stack: the stack of the running handler
- * @mail: the message; it may not own anything, for then it cannot be copied
+ * @mail: the message, of a type of the program; it may not own anything, for then it cannot be
+ *   copied
  * @key: under which it is published; gyre_event_key_of(NULL) for none
  *
  * The running actor gets it too if it has subscribed. The time it takes is proportional to the
@@ -221,7 +226,8 @@ GYRE_API int gyre_unsubscribe(struct gyre_stack *stack, const struct gyre_type *
  * Return: how many subscriptions it was sent to, at most INT_MAX; those that miss it do not count.
  *   Or a negative errno.
  * Errors:
- *   -EINVAL  the message owns something, or the key is too long or has no bytes
+ *   -EINVAL  the message owns something or is one of gyre's own, or the key is too long or has no
+ *            bytes
  *   -ENOMEM  @mail is NULL: it could not be made
  * Ownership: @mail is taken, whatever is returned. The key stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -233,7 +239,7 @@ GYRE_API int gyre_publish(struct gyre_stack *stack, struct gyre_mail *mail,
 /**
  * gyre_system_publish() - gyre_publish() from outside of any actor
  * @system: where
- * @mail: the message, made by gyre_system_new(); it may not own anything
+ * @mail: the message, made by gyre_system_new(), as for gyre_publish()
  * @key: under which it is published; gyre_event_key_of(NULL) for none
  *
  * Like gyre_system_notify() it waits a moment while memory is short; see gyre/overload.h. As for
@@ -241,7 +247,8 @@ GYRE_API int gyre_publish(struct gyre_stack *stack, struct gyre_mail *mail,
  *
  * Return: how many subscriptions it was sent to, at most INT_MAX, or a negative errno.
  * Errors:
- *   -EINVAL  @system is NULL, the message owns something, or the key is too long or has no bytes
+ *   -EINVAL  @system is NULL, the message owns something or is one of gyre's own, or the key is too
+ *            long or has no bytes
  *   -ENOMEM  @mail is NULL: it could not be made
  * Ownership: @mail is taken, whatever is returned. The key stays the caller's.
  * Context: any thread, in any phase, between create and destroy of the system.

@@ -235,11 +235,12 @@ AT(gyre_datagram_options, report_arg, 224, 8);
 AT(gyre_datagram_options, ret_port, 232, 8);
 AT(gyre_datagram_options, ret_address, 240, 8);
 
-FROZEN(gyre_dead_letter, 48);
-AT(gyre_dead_letter, type, 0, 8);
-AT(gyre_dead_letter, from, 8, 16);
-AT(gyre_dead_letter, to, 24, 16);
-AT(gyre_dead_letter, reason, 40, 4);
+FROZEN(gyre_dead_letter, 88);
+AT(gyre_dead_letter, from, 0, 16);
+AT(gyre_dead_letter, to, 16, 16);
+AT(gyre_dead_letter, type_id, 32, 4);
+AT(gyre_dead_letter, reason, 36, 4);
+AT(gyre_dead_letter, type_name, 40, 48);
 
 FROZEN(gyre_decoded_frame, 56);
 AT(gyre_decoded_frame, scanned, 0, 8);
@@ -313,10 +314,10 @@ AT(gyre_exchange_options, ask_stall_ns, 80, 8);
 AT(gyre_exchange_options, ids, 88, 1);
 AT(gyre_exchange_options, id_max, 96, 8);
 
-FROZEN(gyre_failed, 32);
-AT(gyre_failed, class_name, 0, 8);
-AT(gyre_failed, actor, 8, 16);
-AT(gyre_failed, reason, 24, 4);
+FROZEN(gyre_failed, 68);
+AT(gyre_failed, actor, 0, 16);
+AT(gyre_failed, reason, 16, 4);
+AT(gyre_failed, class_name, 20, 48);
 
 FROZEN(gyre_failure, 56);
 AT(gyre_failure, child, 0, 16);
@@ -672,11 +673,11 @@ AT(gyre_stack, actor, 16, 8);
 AT(gyre_stack, frame, 24, 8);
 AT(gyre_stack, state, 32, 4);
 
-FROZEN(gyre_stalled, 144);
+FROZEN(gyre_stalled, 112);
 AT(gyre_stalled, lasted_ns, 0, 8);
 AT(gyre_stalled, loop, 8, 4);
-AT(gyre_stalled, class_name, 12, 64);
-AT(gyre_stalled, message, 76, 64);
+AT(gyre_stalled, class_name, 12, 48);
+AT(gyre_stalled, message, 60, 48);
 
 FROZEN(gyre_stopping, 16);
 AT(gyre_stopping, phase, 0, 4);

@@ -18,6 +18,15 @@ static inline uint64_t gy_outside_count(struct gyre_system *system)
 	return gy_add_relaxed(&system->outside_sent[line].count, 1);
 }
 
+/* How many there are in the line of the calling thread. */
+static inline uint64_t gy_outside_counted(const struct gyre_system *system)
+{
+	const struct gy_foreign_mine *mine = gy_foreign_mine;
+	uint32_t line = mine == NULL ? 0 : mine->owner % GY_OUTSIDE_LINES;
+
+	return gy_load_relaxed(&system->outside_sent[line].count);
+}
+
 static inline uint64_t gy_outside_sent(const struct gyre_system *system)
 {
 	uint64_t sent = 0;

@@ -5,6 +5,8 @@
  */
 #include "system/outside_loss.h"
 
+#include <stdio.h>
+
 #include "actor/home.h"
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -17,18 +19,19 @@ void gy_letter_lost(struct gyre_system *system, struct gy_home *home, const stru
 		    struct gyre_address to, enum gyre_drop reason)
 {
 	const struct gy_home *any = &system->homes.homes[0];
-	struct gyre_dead_letter letter = { .type = mail->type,
-					   .from = gy_sender_shown(any, mail),
-					   .reason = reason };
+	struct gyre_dead_letter letter = { .from = gy_sender_shown(any, mail), .reason = reason };
+	const struct gyre_type *type = mail->type;
 
-	gy_foreign_ask_describe(mail, &letter.type, &to);
-	gy_forwarded_describe(mail, &letter.type, &letter.from);
+	gy_foreign_ask_describe(mail, &type, &to);
+	gy_forwarded_describe(mail, &type, &letter.from);
 	letter.to = gy_address_shown(any, to);
 	if (system->options.dead_letter != NULL) {
-		system->options.dead_letter(letter.type, letter.from, letter.to, reason,
+		system->options.dead_letter(type, letter.from, letter.to, reason,
 					    system->options.dead_letter_arg);
 	}
 	if (mail->node.kind != GY_MAIL_PUBLISHED) { /* which would lead to others without end */
+		letter.type_id = type->id;
+		(void)snprintf(letter.type_name, sizeof(letter.type_name), "%s", type->name);
 		gy_publish_own(system, home, &gyre_type_gyre_dead_letter, &letter);
 	}
 }

@@ -14,6 +14,8 @@
  * hook waits, and between that hook and the next.
  */
 #include "actor/life/restart.h"
+#include <stdio.h>
+
 #include <gyre/event.h>
 
 #include "actor/behaviour.h"
@@ -151,11 +153,13 @@ void gy_house_order_restart(struct gy_house *house, int error, uint64_t delay_ns
 static void publish_failure(struct gy_house *house, int error)
 {
 	const struct gy_directory_ops *directory = house->home->options.directory;
-	const struct gyre_failed event = { .class_name = house->class_info->name,
-					   .actor = gy_house_address(house),
-					   .reason = error };
+	struct gyre_failed event = { .actor =
+					     gy_address_shown(house->home, gy_house_address(house)),
+				     .reason = error };
 
 	if (directory != NULL && directory->publish != NULL) {
+		(void)snprintf(event.class_name, sizeof(event.class_name), "%s",
+			       house->class_info->name);
 		directory->publish(house->home->options.system, house->home, &gyre_type_gyre_failed,
 				   &event);
 	}

@@ -13,6 +13,7 @@
 #include "base/happens.h"
 #include "system/directory/directory.h"
 #include "system/drain.h"
+#include "system/outside_count.h"
 #include "system/outside_post.h"
 #include "system/system.h"
 
@@ -35,13 +36,13 @@ static void free_mail(const struct publication *publication, struct gyre_mail *m
 }
 
 /* To the lane of events; what becomes of it is counted there. */
-static void to_lane(const struct publication *publication,
-		    const struct gy_subscription *subscription, struct gyre_mail *mail,
-		    enum gy_mail_kind kind)
+static void give(const struct publication *publication, struct gy_subscription *subscription,
+		 struct gyre_mail *mail)
 {
 	struct gyre_address to = subscription->actor;
 
-	mail->node.kind = (uint8_t)kind;
+	mail->ask_id = (uintptr_t)subscription;
+	mail->node.kind = GY_MAIL_PUBLISHED;
 	if (publication->home != NULL) {
 		(void)gy_send(publication->home, to, mail, GY_LANE_EVENT);
 	} else {
@@ -51,46 +52,39 @@ static void to_lane(const struct publication *publication,
 
 /* ---- what was missed ---- */
 
-void gy_subscription_fill_missed(struct gy_subscription *subscription, struct gyre_mail *mail,
-				 uint64_t count)
-{
-	mail->ask_id = 0;
-	gy_mail_from_nobody(mail);
-	*(struct gyre_events_missed *)gyre_payload(mail) =
-		(struct gyre_events_missed){ .count = count,
-					     .tag = gy_load_relaxed(&subscription->tag),
-					     .type_id = subscription->topic->type_id };
-}
-
-/* Tells the subscriber of what it has missed until now, before the next event. False without
- * memory. */
+/* Tells the subscriber of what it has missed until now. False without memory. */
 static bool tell_missed(const struct publication *publication, struct gy_subscription *subscription)
 {
 	const struct gyre_type *type = &gyre_type_gyre_events_missed;
 	struct gyre_mail *mail = publication->home == NULL ? gy_mail_get_outside(type)
 							   : gy_mail_get(publication->home, type);
-	uint64_t count = mail == NULL ? 0 : gy_exchange(&subscription->missed, 0);
+	uint64_t count;
 
 	if (mail == NULL) {
 		return false;
 	}
-	if (count == 0) { /* somebody else was faster */
-		free_mail(publication, mail);
+	count = gy_subscription_take_missed(subscription);
+	if (count == 0 || !gy_subscription_enter_word(subscription)) {
+		free_mail(publication, mail); /* somebody else was faster, or it has ended */
 		return true;
 	}
-	gy_subscription_fill_missed(subscription, mail, count);
-	to_lane(publication, subscription, mail, GY_MAIL_EVENT);
+	gy_mail_from_nobody(mail);
+	*(struct gyre_events_missed *)gyre_payload(mail) =
+		(struct gyre_events_missed){ .count = count,
+					     .tag = gy_load_relaxed(&subscription->tag),
+					     .type_id = subscription->topic->type_id };
+	give(publication, subscription, mail);
 	return true;
 }
 
-/* ---- copies ---- */
-
-static void give(const struct publication *publication, struct gy_subscription *subscription,
-		 struct gyre_mail *mail)
+void gy_publish_missed(struct gy_home *home, struct gy_subscription *subscription)
 {
-	mail->ask_id = (uintptr_t)subscription;
-	to_lane(publication, subscription, mail, GY_MAIL_PUBLISHED);
+	const struct publication publication = { .system = home->options.system, .home = home };
+
+	(void)tell_missed(&publication, subscription);
 }
+
+/* ---- copies ---- */
 
 /* Gives one subscription, which the event was let into, its copy. False without memory. */
 static bool give_copy(struct publication *publication, struct gy_subscription *subscription)
@@ -114,16 +108,24 @@ static bool give_copy(struct publication *publication, struct gy_subscription *s
 	return true;
 }
 
+/* The subscription stays while this looks on, also when it has ended meanwhile. */
 static void give_to(struct publication *publication, struct gy_subscription *subscription)
 {
-	if (!gy_subscription_enter(subscription)) {
+	int r = gy_subscription_enter(subscription);
+
+	if (r == -ESRCH) {
 		return;
 	}
-	if (give_copy(publication, subscription)) {
+	if (r == 0 && give_copy(publication, subscription)) {
 		publication->count += publication->count < INT_MAX;
-	} else {
-		(void)gy_fetch_add(&subscription->missed, 1);
-		gy_subscription_leave(subscription);
+		return;
+	}
+	gy_subscription_miss(subscription);
+	if (r == 0) {
+		gy_subscription_leave(subscription, 1);
+	}
+	if (gy_subscription_is_untold(subscription)) {
+		(void)tell_missed(publication, subscription);
 	}
 }
 
@@ -169,7 +171,9 @@ static int publish(struct publication *publication, const struct gy_topic_key *k
 static int check(const struct gyre_mail *mail, struct gyre_event_key key,
 		 struct gy_topic_key *ret_key)
 {
-	return mail->type->destroy != NULL ? -EINVAL : gy_topic_key_make(mail->type, key, ret_key);
+	return mail->type->destroy != NULL || mail->type->id < GY_IDS_OF_GYRE
+		       ? -EINVAL
+		       : gy_topic_key_make(mail->type, key, ret_key);
 }
 
 int gyre_publish(struct gyre_stack *stack, struct gyre_mail *mail, struct gyre_event_key key)
@@ -210,7 +214,7 @@ int gyre_system_publish(struct gyre_system *system, struct gyre_mail *mail,
 		return r;
 	}
 	gy_mail_from_nobody(publication.mail);
-	gy_outside_guard_memory(system, 0, 0);
+	gy_outside_guard_memory(system, gy_outside_counted(system), 0);
 	return publish(&publication, &topic);
 }
 

@@ -7,10 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "actor/log_of.h"
-#include "actor/mail/mail_pool.h"
 #include "actor/mail/mailbox.h"
-#include "actor/memory_retry.h"
 #include "actor/stack/stack.h"
 #include "base/atomic.h"
 #include "base/happens.h"
@@ -138,35 +135,66 @@ static void part(struct gy_topics *topics, struct gy_subscription *subscription)
 	gy_rcu_leave(entered);
 }
 
-bool gy_subscription_enter(struct gy_subscription *subscription)
+int gy_subscription_enter(struct gy_subscription *subscription)
 {
-	uint32_t references = gy_load_relaxed(&subscription->references);
+	uint64_t references = gy_load_relaxed(&subscription->references);
+
+	do {
+		if (references == 0) {
+			return -ESRCH;
+		}
+		if (gy_subscription_events(references) >
+		    gy_load_relaxed(&subscription->waiting_max)) {
+			return -ENOBUFS;
+		}
+	} while (!gy_compare_exchange(&subscription->references, &references, references + 1));
+	return 0;
+}
+
+bool gy_subscription_enter_word(struct gy_subscription *subscription)
+{
+	uint64_t references = gy_load_relaxed(&subscription->references);
 
 	do {
 		if (references == 0) {
 			return false;
 		}
-		if (references > gy_load_relaxed(&subscription->waiting_max)) {
-			(void)gy_fetch_add(&subscription->missed, 1);
-			return false;
-		}
-	} while (!gy_compare_exchange(&subscription->references, &references, references + 1));
+	} while (!gy_compare_exchange(&subscription->references, &references,
+				      references + GY_SUBSCRIPTION_WORD));
 	return true;
 }
 
-void gy_subscription_leave(struct gy_subscription *subscription)
+void gy_subscription_leave(struct gy_subscription *subscription, uint64_t one)
 {
-	if (gy_fetch_add(&subscription->references, UINT32_MAX) == 1) {
+	if (gy_add_full(&subscription->references, -one) == one) {
 		gy_happens_before(subscription);
 		gy_rcu_retire(subscription->rcu, &subscription->item);
 	}
+}
+
+void gy_subscription_miss(struct gy_subscription *subscription)
+{
+	(void)gy_add_full(&subscription->missed, 1);
+}
+
+/* Whoever misses an event and whoever leaves as the last each write one and then read the other, in
+ * one order that all see: so one of them finds that it is to be told. */
+bool gy_subscription_is_untold(struct gy_subscription *subscription)
+{
+	return gy_subscription_events(gy_load_full(&subscription->references)) == 1 &&
+	       gy_load_full(&subscription->missed) > 0;
+}
+
+uint64_t gy_subscription_take_missed(struct gy_subscription *subscription)
+{
+	return gy_exchange_full(&subscription->missed, 0);
 }
 
 static void end(struct gy_topics *topics, struct gy_subscription *subscription)
 {
 	part(topics, subscription);
 	subscription->ended = true;
-	gy_subscription_leave(subscription);
+	gy_subscription_leave(subscription, 1);
 }
 
 /* ---- of an actor ---- */
@@ -302,23 +330,10 @@ static struct gy_subscription *subscription_of(const struct gyre_mail *mail)
 	return (struct gy_subscription *)(uintptr_t)mail->ask_id;
 }
 
-/* None waits any more, and some were missed: without this the actor would not know until the next
- * one. */
-static void tell_missed(struct gy_house *house, struct gy_subscription *subscription)
+/* What the mail takes of the references of its subscription. */
+static uint64_t reference_of(const struct gyre_mail *mail)
 {
-	struct gyre_mail *mail = gy_mail_get(house->home, &gyre_type_gyre_events_missed);
-	uint64_t count = mail == NULL ? 0 : gy_exchange(&subscription->missed, 0);
-
-	if (count == 0) {
-		if (mail != NULL) {
-			gy_mail_put(house->home, mail);
-		}
-		return;
-	}
-	gy_subscription_fill_missed(subscription, mail, count);
-	mail->node.kind = GY_MAIL_EVENT;
-	gy_count(&house->home->counters.sent, 1);
-	gy_house_put(house->home, house, mail, GY_LANE_EVENT);
+	return mail->type->id == GYRE_ID(gyre_events_missed) ? GY_SUBSCRIPTION_WORD : 1;
 }
 
 bool gy_event_claim(struct gy_house *house, struct gyre_mail *mail)
@@ -327,10 +342,9 @@ bool gy_event_claim(struct gy_house *house, struct gyre_mail *mail)
 	bool wanted = !subscription->ended;
 
 	mail->ask_id = 0; /* it has left, whatever becomes of it */
-	gy_subscription_leave(subscription);
-	if (wanted && gy_load_acquire(&subscription->references) == 1 &&
-	    gy_load_relaxed(&subscription->missed) > 0) {
-		tell_missed(house, subscription);
+	gy_subscription_leave(subscription, reference_of(mail));
+	if (wanted && gy_subscription_is_untold(subscription)) {
+		gy_publish_missed(house->home, subscription);
 	}
 	return wanted;
 }
@@ -340,6 +354,6 @@ void gy_event_lost(const struct gyre_mail *mail)
 	struct gy_subscription *subscription = subscription_of(mail);
 
 	if (subscription != NULL) {
-		gy_subscription_leave(subscription);
+		gy_subscription_leave(subscription, reference_of(mail));
 	}
 }

@@ -29,9 +29,17 @@ struct gy_topic {
 };
 
 /*
- * It is referred to by its actor, until that ends it, and by each event of it that waits; the last
- * of them retires it.
+ * It is referred to by its actor, until that ends it, by each event of it that waits, and by each
+ * word of what it has missed; the last of them retires it. The latter are counted apart, for they
+ * take no event's place.
  */
+#define GY_SUBSCRIPTION_WORD (UINT64_C(1) << 32)
+
+static inline uint32_t gy_subscription_events(uint64_t references)
+{
+	return (uint32_t)references; /* and its actor */
+}
+
 struct gy_subscription {
 	struct gy_rcu_item item;	/* first */
 	struct gy_table_item mine;	/* in the entry of its actor, by hash */
@@ -42,7 +50,7 @@ struct gy_subscription {
 	struct gyre_address actor;
 	uint64_t tag;	      /* atomic */
 	uint64_t missed;      /* atomic */
-	uint32_t references;  /* atomic; 0 for one that has ended, and of which no event waits */
+	uint64_t references;  /* atomic; 0 for one that has ended, and of which nothing waits */
 	uint32_t waiting_max; /* atomic */
 	bool ended;	      /* its actor's */
 };
@@ -70,11 +78,20 @@ struct gy_topic *gy_topic_find(const struct gy_topics *topics, const struct gy_t
 /* The actor has ended: so do its subscriptions. */
 void gy_subscriptions_withdraw(struct gy_topics *topics, struct gy_house *house,
 			       struct gy_table *subscriptions);
-/* One more event of it is to wait: false when it has ended, or misses that event, which is counted
- * then. */
-bool gy_subscription_enter(struct gy_subscription *subscription);
-/* An event of it waits no longer. Nothing may be read from it after this. */
-void gy_subscription_leave(struct gy_subscription *subscription);
+/* One more event of it is to wait: -ESRCH when it has ended, -ENOBUFS when too many do. */
+int gy_subscription_enter(struct gy_subscription *subscription);
+/* One more word of what it has missed is to wait: false when it has ended. */
+bool gy_subscription_enter_word(struct gy_subscription *subscription);
+/* Something of it waits no longer, whose reference is @one. Without a reference of one's own, or
+ * out of the sight of RCU, nothing may be read from it after this. */
+void gy_subscription_leave(struct gy_subscription *subscription, uint64_t one);
+/* It has missed an event. */
+void gy_subscription_miss(struct gy_subscription *subscription);
+/* Whether some events were missed, and none waits that would tell of it. To be asked after each of
+ * the two before; whoever gets true tells. */
+bool gy_subscription_is_untold(struct gy_subscription *subscription);
+/* How many it has missed, which the caller is to tell, or 0. */
+uint64_t gy_subscription_take_missed(struct gy_subscription *subscription);
 
 /* ---- what the actor floor calls, see struct gy_directory_ops ---- */
 
@@ -83,9 +100,8 @@ void gy_event_lost(const struct gyre_mail *mail);
 
 /* ---- publish.c ---- */
 
-/* Makes @mail the event that the subscription has missed so many. */
-void gy_subscription_fill_missed(struct gy_subscription *subscription, struct gyre_mail *mail,
-				 uint64_t count);
+/* Tells the subscriber, on whose loop this is, of what it has missed. */
+void gy_publish_missed(struct gy_home *home, struct gy_subscription *subscription);
 /*
  * Publishes an event of gyre's own, which owns nothing, without a key. Without memory nobody hears
  * of it. @home is that of the calling loop, or NULL.

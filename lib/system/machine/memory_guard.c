@@ -125,6 +125,14 @@ static uint64_t interval_ns(struct gy_memory_guard *memory_guard,
 	return most_ns > measure_again_ns ? most_ns : measure_again_ns;
 }
 
+static void publish_change(struct gyre_system *system, bool busy)
+{
+	const struct gyre_overload event = { .busy = busy };
+
+	system->homes.homes[0].options.directory->publish(system, NULL, &gyre_type_gyre_overload,
+							  &event);
+}
+
 static void measure(struct gyre_system *system, uint64_t now_ns)
 {
 	struct gy_memory_guard *memory_guard = &system->memory_guard;
@@ -135,8 +143,7 @@ static void measure(struct gyre_system *system, uint64_t now_ns)
 	memory_guard->interval_ns = interval_ns(memory_guard, &seen, now_ns);
 	if (set_busy(memory_guard, busy)) {
 		log_change(system, busy, &seen);
-		system->homes.homes[0].options.directory->publish(
-			system, NULL, &gyre_type_gyre_overload, &(struct gyre_overload){ busy });
+		publish_change(system, busy);
 		gy_system_wake_all(system);
 	}
 }
@@ -223,6 +230,7 @@ void gy_memory_guard_end(struct gy_worker *worker)
 		set_loop_busy(worker, false);
 	}
 	if (busy) {
+		publish_change(worker->system, false);
 		gy_log(&worker->system->log, GYRE_LOG_INFO,
 		       "memory was short to the end: the system stops");
 	}

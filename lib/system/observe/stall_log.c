@@ -89,6 +89,12 @@ static void log_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_st
 	       where);
 }
 
+static void publish(struct gy_watchdog *dog, const struct gyre_stalled *event)
+{
+	dog->system->homes.homes[0].options.directory->publish(dog->system, NULL,
+							       &gyre_type_gyre_stalled, event);
+}
+
 static void publish_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_stall *stall)
 {
 	struct gyre_stalled event = { .lasted_ns = stall->lasted_ns, .loop = loop };
@@ -98,8 +104,7 @@ static void publish_stall(struct gy_watchdog *dog, uint32_t loop, const struct g
 		       "the names fit");
 	memcpy(event.class_name, stall->class_name, sizeof(stall->class_name));
 	memcpy(event.message, stall->type_name, sizeof(stall->type_name));
-	dog->system->homes.homes[0].options.directory->publish(dog->system, NULL,
-							       &gyre_type_gyre_stalled, &event);
+	publish(dog, &event);
 }
 
 void gy_stalls_log(struct gy_watchdog *dog)
@@ -123,8 +128,10 @@ void gy_stalls_log(struct gy_watchdog *dog)
 
 void gy_stall_log_blind(struct gy_watchdog *dog, const struct gy_watched *watched, uint64_t ns)
 {
+	const struct gyre_stalled event = { .lasted_ns = ns, .loop = watched->home->loop.index };
 	char note[GY_LOG_NOTE_BYTES];
 
+	publish(dog, &event);
 	if (admit(dog)) {
 		gy_log(&dog->system->log, GYRE_LOG_WARNING,
 		       "loop %u: stall: an actor has been running for %" PRIu64 " ms%s",

@@ -10,6 +10,7 @@
 #include <gyre/event.h>
 #include <gyre/move.h>
 #include <gyre/tail.h>
+#include <gyre/watch.h>
 
 #include "base/atomic.h"
 #include "heap.h"
@@ -297,10 +298,14 @@ static int publish_what_owns(struct gyre_stack *stack)
 {
 	expect(gyre_subscribe(stack, &gyre_type_owner, gyre_event_key_of(NULL), NULL) == 0);
 	expect(gyre_publish(stack, gyre_new(stack, owner, 1), gyre_event_key_of(NULL)) == -EINVAL);
+	expect(gyre_publish(stack, gyre_new(stack, gyre_terminated, .reason = 0),
+			    gyre_event_key_of(NULL)) == -EINVAL);
+	expect(gyre_publish(stack, gyre_new(stack, gyre_terminated, .reason = 0),
+			    gyre_event_key_of(NULL)) == -EINVAL);
 	return fixture_end(stack);
 }
 
-Test(event, that_owns_something_is_refused_and_destroyed)
+Test(event, that_owns_something_or_is_gyres_own_is_refused_and_destroyed)
 {
 	play(1, publish_what_owns);
 	cr_assert_eq(owners_destroyed, 1);
