@@ -291,6 +291,17 @@ static inline struct gyre_address gy_sender_shown(const struct gy_home *home,
 	return mail->from.cookie == 0 ? GYRE_NOBODY : gy_address_shown(home, gy_mail_sender(mail));
 }
 
+/* Publishes an event of gyre's own, on the loop's thread; nothing in a home without a system. */
+static inline void gy_home_publish(struct gy_home *home, const struct gyre_type *type,
+				   const void *event)
+{
+	const struct gy_directory_ops *directory = home->options.directory;
+
+	if (directory != NULL && directory->publish != NULL) {
+		directory->publish(home->options.system, home, type, event);
+	}
+}
+
 /* Whether two addresses that users gave, or were shown, name the same actor. */
 static inline bool gy_address_equal(const struct gy_home *home, struct gyre_address a,
 				    struct gyre_address b)

@@ -152,17 +152,12 @@ void gy_house_order_restart(struct gy_house *house, int error, uint64_t delay_ns
 
 static void publish_failure(struct gy_house *house, int error)
 {
-	const struct gy_directory_ops *directory = house->home->options.directory;
 	struct gyre_failed event = { .actor =
 					     gy_address_shown(house->home, gy_house_address(house)),
 				     .reason = error };
 
-	if (directory != NULL && directory->publish != NULL) {
-		(void)snprintf(event.class_name, sizeof(event.class_name), "%s",
-			       house->class_info->name);
-		directory->publish(house->home->options.system, house->home, &gyre_type_gyre_failed,
-				   &event);
-	}
+	(void)snprintf(event.class_name, sizeof(event.class_name), "%s", house->class_info->name);
+	gy_home_publish(house->home, &gyre_type_gyre_failed, &event);
 }
 
 void gy_house_hook_failed(struct gy_house *house, int error)

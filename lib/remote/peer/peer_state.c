@@ -170,10 +170,7 @@ static void announce(struct gy_links *links, const struct gyre_node_event *event
 {
 	struct gy_nodes *nodes = links->nodes;
 
-	struct gy_home *home = links->home;
-
-	home->options.directory->publish(home->options.system, home, &gyre_type_gyre_node_event,
-					 event);
+	gy_home_publish(links->home, &gyre_type_gyre_node_event, event);
 	forget_ended(nodes);
 	for (uint32_t i = 0; i < nodes->watchers_count; i++) {
 		struct gy_node_watcher *watcher = &nodes->watchers[i];
