@@ -114,7 +114,9 @@ class Sizes(planted.PlantedTest):
         self.caught("int a;\n" * 798, "801 lines")
 
     def test_allows_a_longer_file_that_a_script_has_written(self):
-        self.content("/*\n * Written by scripts/planted.py.\n */\n" + "int a;\n" * 800)
+        self.plant("lib/loop/planted.c",
+                   "/*\n * Written by scripts/planted.py.\n */\n" + "int a;\n" * 800)
+        self.assert_content()
 
     def test_catches_a_line_of_101_columns(self):
         self.content("/* " + "x" * 94 + " */\n")

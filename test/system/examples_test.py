@@ -129,6 +129,13 @@ def test_encode():
     expect(run("encode") == "node 2: 12 pieces for Ann\n", "another order")
 
 
+def test_event():
+    lines = run("event").splitlines()
+    expect(lines[:5] == [f"TWO {n} goes to {1 if n < 2 else 0}" for n in range(5)], lines)
+    expect(lines[5:9] == ["TWO is 0", "TWO is 1", "missed 3", "ONE 100 goes to 2"], lines)
+    expect(lines[9] == "ONE is 100", lines)
+
+
 def test_file():
     with tempfile.TemporaryDirectory() as folder:
         source, copy = os.path.join(folder, "source"), os.path.join(folder, "copy")
