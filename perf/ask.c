@@ -8,6 +8,7 @@
 
 #include <gyre/gyre.h>
 
+#include "common/allocations.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -75,14 +76,6 @@ struct work {
 };
 GYRE_MESSAGE(work, 0x103);
 
-static uint64_t allocations(struct gyre_stack *stack)
-{
-	struct gyre_counters counters;
-
-	(void)gyre_system_counters(gyre_system_of(stack), &counters);
-	return counters.allocations;
-}
-
 static int begin_round(struct gyre_stack *stack, uint64_t round)
 {
 	struct client *self = gyre_state(stack);
@@ -90,7 +83,7 @@ static int begin_round(struct gyre_stack *stack, uint64_t round)
 	self->round = round;
 	self->asked = 0;
 	self->busy = (uint64_t)self->go.settings->outstanding;
-	self->allocations = allocations(stack);
+	self->allocations = perf_allocations(stack);
 	self->start_ns = gyre_now(stack);
 	for (int64_t i = 0; i < self->go.settings->outstanding; i++) {
 		int r = gyre_notify(stack, gyre_self(stack), gyre_new(stack, work, 0));
@@ -111,7 +104,8 @@ static void report(struct gyre_stack *stack, const struct client *self)
 	perf_report_number(&out, "outstanding", (double)self->go.settings->outstanding);
 	perf_report_number(&out, "asks_per_s", (double)self->asked / seconds);
 	perf_report_number(&out, "ns_per_ask", 1e9 * seconds / (double)self->asked);
-	perf_report_number(&out, "allocations", (double)(allocations(stack) - self->allocations));
+	perf_report_number(&out, "allocations",
+			   (double)(perf_allocations(stack) - self->allocations));
 	perf_report_print(&out, self->go.settings->json);
 }
 

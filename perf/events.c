@@ -9,6 +9,7 @@
 
 #include <gyre/gyre.h>
 
+#include "common/allocations.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -101,14 +102,6 @@ struct publisher {
 	bool measuring;
 };
 
-static uint64_t allocations(struct gyre_stack *stack)
-{
-	struct gyre_counters counters;
-
-	(void)gyre_system_counters(gyre_system_of(stack), &counters);
-	return counters.allocations;
-}
-
 static int send_to_each(struct gyre_stack *stack, const struct publisher *self)
 {
 	int r = 0;
@@ -146,7 +139,8 @@ static void report(struct gyre_stack *stack, const struct publisher *self)
 	perf_report_init(&out, "events");
 	perf_report_number(&out, "messages_per_s", 1e9 * copies / ns);
 	perf_report_number(&out, "ns_per_message", ns / copies);
-	perf_report_number(&out, "allocations", (double)(allocations(stack) - self->allocations));
+	perf_report_number(&out, "allocations",
+			   (double)(perf_allocations(stack) - self->allocations));
 	perf_report_number(&out, "subscribers", (double)settings.subscribers);
 	perf_report_number(&out, "loops", (double)settings.loops);
 	perf_report_print(&out, settings.json);
@@ -161,7 +155,7 @@ static void look(struct gyre_stack *stack, struct publisher *self)
 	}
 	if (!self->measuring) {
 		self->measuring = true;
-		self->allocations = allocations(stack);
+		self->allocations = perf_allocations(stack);
 		self->start_ns = gyre_now(stack);
 		self->look_at += (uint64_t)settings.events;
 		return;

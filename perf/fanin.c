@@ -10,6 +10,7 @@
 
 #include <gyre/gyre.h>
 
+#include "common/allocations.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -103,14 +104,6 @@ struct consumer {
 	uint32_t expected[PRODUCERS_MAX]; /* the next number of each */
 };
 
-static uint64_t allocations(struct gyre_stack *stack)
-{
-	struct gyre_counters counters;
-
-	(void)gyre_system_counters(gyre_system_of(stack), &counters);
-	return counters.allocations;
-}
-
 static uint32_t loop_of(uint32_t producer)
 {
 	uint32_t loops = (uint32_t)settings.loops;
@@ -139,7 +132,8 @@ static void report(struct gyre_stack *stack, const struct consumer *self)
 	perf_report_number(&out, "messages_per_s", 1e9 * messages / ns);
 	perf_report_number(&out, "ns_per_message", ns / messages);
 	perf_report_number(&out, "crossed_share", crossed_share(self));
-	perf_report_number(&out, "allocations", (double)(allocations(stack) - self->allocations));
+	perf_report_number(&out, "allocations",
+			   (double)(perf_allocations(stack) - self->allocations));
 	perf_report_number(&out, "producers", (double)settings.producers);
 	perf_report_number(&out, "loops", (double)settings.loops);
 	perf_report_print(&out, settings.json);
@@ -150,7 +144,7 @@ static __attribute__((noinline)) void look(struct gyre_stack *stack, struct cons
 {
 	if (!self->measuring) {
 		self->measuring = true;
-		self->allocations = allocations(stack);
+		self->allocations = perf_allocations(stack);
 		self->start_ns = gyre_now(stack);
 		self->look_at += (uint64_t)settings.messages;
 		return;

@@ -7,6 +7,7 @@
 
 #include <gyre/gyre.h>
 
+#include "common/allocations.h"
 #include "common/cpu.h"
 #include "common/options.h"
 #include "common/report.h"
@@ -61,14 +62,6 @@ struct spawner {
 	bool warm; /* the pools have what the churn needs */
 };
 
-static uint64_t allocations(struct gyre_stack *stack)
-{
-	struct gyre_counters counters;
-
-	(void)gyre_system_counters(gyre_system_of(stack), &counters);
-	return counters.allocations;
-}
-
 static int spawn_brief(struct gyre_stack *stack, struct spawner *self)
 {
 	struct gyre_address address;
@@ -83,7 +76,7 @@ static int begin_churn(struct gyre_stack *stack, struct spawner *self, int64_t c
 	int r = 0;
 
 	self->left = count;
-	self->allocations = allocations(stack);
+	self->allocations = perf_allocations(stack);
 	self->start_ns = gyre_now(stack);
 	for (int i = 0; i < CHURN_AT_ONCE && self->left > 0 && r == 0; i++) {
 		self->left--;
@@ -131,7 +124,7 @@ static int end_churn(struct gyre_stack *stack, struct spawner *self)
 	}
 	perf_report_number(&self->report, "churn_per_s", (double)self->settings->churn / seconds);
 	perf_report_number(&self->report, "allocations",
-			   (double)(allocations(stack) - self->allocations));
+			   (double)(perf_allocations(stack) - self->allocations));
 	perf_report_print(&self->report, self->settings->json);
 	gyre_system_stop(gyre_system_of(stack));
 	return gyre_return(stack);

@@ -235,9 +235,9 @@ def measure(root, headers):
 def keep(root, headers):
     sizes = measure(root, headers)
     with open(os.path.join(root, LIST), "w", encoding="utf-8") as file:
-        file.write(PREAMBLE)
+        file.write(f"{PREAMBLE}\n")
         for name, members in sorted(headers.structs.items()):
-            file.write(f"\n{'GROWS' if headers.grows(name) else 'FROZEN'}({name}, {sizes[name]});\n")
+            file.write(f"{'GROWS' if headers.grows(name) else 'FROZEN'}({name}, {sizes[name]});\n")
             for member in members:
                 file.write(f"AT({name}, {member}, {sizes[f'{name}.{member}']});\n")
     with open(os.path.join(root, INLINES), "w", encoding="utf-8") as file:

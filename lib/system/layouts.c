@@ -37,18 +37,15 @@ AT(gyre_acceptor_options, report, 160, 8);
 AT(gyre_acceptor_options, report_arg, 168, 8);
 AT(gyre_acceptor_options, ret_port, 176, 8);
 AT(gyre_acceptor_options, ret_address, 184, 8);
-
 FROZEN(gyre_address, 16);
 AT(gyre_address, slot, 0, 4);
 AT(gyre_address, cookie, 4, 4);
 AT(gyre_address, loop, 8, 2);
 AT(gyre_address, node, 10, 2);
 AT(gyre_address, life, 12, 4);
-
 FROZEN(gyre_arguments, 16);
 AT(gyre_arguments, argc, 0, 4);
 AT(gyre_arguments, argv, 8, 8);
-
 FROZEN(gyre_behaviour, 80);
 AT(gyre_behaviour, notice, 0, 8);
 AT(gyre_behaviour, ask, 8, 8);
@@ -59,11 +56,9 @@ AT(gyre_behaviour, notice_routes, 40, 8);
 AT(gyre_behaviour, ask_routes, 48, 8);
 AT(gyre_behaviour, event_routes, 56, 8);
 AT(gyre_behaviour, reserved, 64, 16);
-
 FROZEN(gyre_channel_attached, 16);
 AT(gyre_channel_attached, channel, 0, 8);
 AT(gyre_channel_attached, arg, 8, 8);
-
 FROZEN(gyre_channel_options, 80);
 AT(gyre_channel_options, allow_half_close, 0, 1);
 AT(gyre_channel_options, keep_reading, 1, 1);
@@ -78,7 +73,6 @@ AT(gyre_channel_options, write_max_bytes, 32, 4);
 AT(gyre_channel_options, receive_buffer_bytes, 36, 4);
 AT(gyre_channel_options, send_buffer_bytes, 40, 4);
 AT(gyre_channel_options, reserved, 48, 32);
-
 GROWS(gyre_class, 304);
 AT(gyre_class, name, 0, 8);
 AT(gyre_class, state_bytes, 8, 8);
@@ -106,14 +100,12 @@ AT(gyre_class, restart_window_ns, 224, 8);
 AT(gyre_class, restart_delay_ns, 232, 8);
 AT(gyre_class, keep_children, 240, 1);
 AT(gyre_class, supervision, 248, 56);
-
 GROWS(gyre_class_snapshot, 328);
 AT(gyre_class_snapshot, name, 0, 48);
 AT(gyre_class_snapshot, actors, 48, 8);
 AT(gyre_class_snapshot, handled, 56, 8);
 AT(gyre_class_snapshot, dropped, 64, 256);
 AT(gyre_class_snapshot, busy_ns, 320, 8);
-
 GROWS(gyre_connect_options, 256);
 AT(gyre_connect_options, to, 0, 8);
 AT(gyre_connect_options, local, 8, 8);
@@ -134,13 +126,11 @@ AT(gyre_connect_options, report, 184, 8);
 AT(gyre_connect_options, report_arg, 192, 8);
 AT(gyre_connect_options, owner, 200, 16);
 AT(gyre_connect_options, place, 216, 40);
-
 FROZEN(gyre_connected, 176);
 AT(gyre_connected, channel, 0, 16);
 AT(gyre_connected, actor, 16, 16);
 AT(gyre_connected, connection, 32, 4);
 AT(gyre_connected, peer, 40, 136);
-
 FROZEN(gyre_connection, 176);
 AT(gyre_connection, step, 0, 4);
 AT(gyre_connection, reason, 4, 4);
@@ -149,7 +139,6 @@ AT(gyre_connection, failures, 12, 4);
 AT(gyre_connection, pause_ns, 16, 8);
 AT(gyre_connection, address, 24, 136);
 AT(gyre_connection, channel, 160, 16);
-
 GROWS(gyre_counters, 656);
 AT(gyre_counters, sent, 0, 8);
 AT(gyre_counters, handled, 8, 8);
@@ -202,13 +191,11 @@ AT(gyre_counters, datagram_sends, 624, 8);
 AT(gyre_counters, allocations, 632, 8);
 AT(gyre_counters, log_lines, 640, 8);
 AT(gyre_counters, log_lost, 648, 8);
-
 FROZEN(gyre_datagram_event, 160);
 AT(gyre_datagram_event, step, 0, 4);
 AT(gyre_datagram_event, reason, 4, 4);
 AT(gyre_datagram_event, address, 8, 136);
 AT(gyre_datagram_event, channel, 144, 16);
-
 GROWS(gyre_datagram_options, 248);
 AT(gyre_datagram_options, bind, 0, 8);
 AT(gyre_datagram_options, connect, 8, 8);
@@ -234,14 +221,12 @@ AT(gyre_datagram_options, report, 216, 8);
 AT(gyre_datagram_options, report_arg, 224, 8);
 AT(gyre_datagram_options, ret_port, 232, 8);
 AT(gyre_datagram_options, ret_address, 240, 8);
-
 FROZEN(gyre_dead_letter, 88);
 AT(gyre_dead_letter, from, 0, 16);
 AT(gyre_dead_letter, to, 16, 16);
 AT(gyre_dead_letter, type_id, 32, 4);
 AT(gyre_dead_letter, reason, 36, 4);
 AT(gyre_dead_letter, type_name, 40, 48);
-
 FROZEN(gyre_decoded_frame, 56);
 AT(gyre_decoded_frame, scanned, 0, 8);
 AT(gyre_decoded_frame, needed, 8, 8);
@@ -249,12 +234,10 @@ AT(gyre_decoded_frame, front, 16, 8);
 AT(gyre_decoded_frame, back, 24, 8);
 AT(gyre_decoded_frame, skip, 32, 1);
 AT(gyre_decoded_frame, reserved, 40, 16);
-
 FROZEN(gyre_decoder, 24);
 AT(gyre_decoder, at, 0, 8);
 AT(gyre_decoder, left, 8, 8);
 AT(gyre_decoder, error, 16, 4);
-
 GROWS(gyre_delimiter_options, 40);
 AT(gyre_delimiter_options, delimiters, 0, 8);
 AT(gyre_delimiter_options, delimiters_count, 8, 8);
@@ -264,39 +247,32 @@ AT(gyre_delimiter_options, keep_delimiter, 25, 1);
 AT(gyre_delimiter_options, fail_late, 26, 1);
 AT(gyre_delimiter_options, unused, 27, 5);
 AT(gyre_delimiter_options, unterminated, 32, 4);
-
 FROZEN(gyre_descriptor_ready, 12);
 AT(gyre_descriptor_ready, fd, 0, 4);
 AT(gyre_descriptor_ready, events, 4, 4);
 AT(gyre_descriptor_ready, error, 8, 4);
-
 FROZEN(gyre_encoder, 40);
 AT(gyre_encoder, bytes, 0, 8);
 AT(gyre_encoder, count, 8, 8);
 AT(gyre_encoder, room, 16, 8);
 AT(gyre_encoder, max, 24, 8);
 AT(gyre_encoder, error, 32, 4);
-
 GROWS(gyre_encoding, 24);
 AT(gyre_encoding, version, 0, 4);
 AT(gyre_encoding, encode, 8, 8);
 AT(gyre_encoding, decode, 16, 8);
-
 FROZEN(gyre_event_key, 16);
 AT(gyre_event_key, bytes, 0, 8);
 AT(gyre_event_key, count, 8, 4);
-
 FROZEN(gyre_events_missed, 24);
 AT(gyre_events_missed, count, 0, 8);
 AT(gyre_events_missed, tag, 8, 8);
 AT(gyre_events_missed, type_id, 16, 4);
-
 GROWS(gyre_exchange_load, 16);
 AT(gyre_exchange_load, requests, 0, 4);
 AT(gyre_exchange_load, requests_pending, 4, 4);
 AT(gyre_exchange_load, asks, 8, 4);
 AT(gyre_exchange_load, asks_pending, 12, 4);
-
 GROWS(gyre_exchange_options, 104);
 AT(gyre_exchange_options, request, 0, 8);
 AT(gyre_exchange_options, frame_bytes, 8, 8);
@@ -313,12 +289,10 @@ AT(gyre_exchange_options, asks_pending_max, 76, 4);
 AT(gyre_exchange_options, ask_stall_ns, 80, 8);
 AT(gyre_exchange_options, ids, 88, 1);
 AT(gyre_exchange_options, id_max, 96, 8);
-
 FROZEN(gyre_failed, 68);
 AT(gyre_failed, actor, 0, 16);
 AT(gyre_failed, reason, 16, 4);
 AT(gyre_failed, class_name, 20, 48);
-
 FROZEN(gyre_failure, 56);
 AT(gyre_failure, child, 0, 16);
 AT(gyre_failure, class_name, 16, 8);
@@ -327,50 +301,39 @@ AT(gyre_failure, error, 32, 4);
 AT(gyre_failure, ends, 36, 1);
 AT(gyre_failure, cause_type, 40, 8);
 AT(gyre_failure, cause, 48, 8);
-
 FROZEN(gyre_file_data, 16);
 AT(gyre_file_data, buffer, 0, 8);
 AT(gyre_file_data, count, 8, 8);
-
 FROZEN(gyre_file_done, 16);
 AT(gyre_file_done, count, 0, 8);
 AT(gyre_file_done, error, 8, 4);
-
 GROWS(gyre_file_found, 32);
 AT(gyre_file_found, file, 0, 8);
 AT(gyre_file_found, status, 8, 24);
-
 GROWS(gyre_file_keeping, 24);
 AT(gyre_file_keeping, files_max, 0, 4);
 AT(gyre_file_keeping, valid_ns, 8, 8);
 AT(gyre_file_keeping, idle_ns, 16, 8);
-
 FROZEN(gyre_file_opened, 8);
 AT(gyre_file_opened, file, 0, 8);
-
 GROWS(gyre_file_options, 8);
 AT(gyre_file_options, flags, 0, 4);
 AT(gyre_file_options, mode, 4, 4);
-
 GROWS(gyre_file_part, 24);
 AT(gyre_file_part, offset, 0, 8);
 AT(gyre_file_part, bytes, 8, 8);
 AT(gyre_file_part, memory, 16, 8);
-
 GROWS(gyre_file_region, 32);
 AT(gyre_file_region, offset, 0, 8);
 AT(gyre_file_region, bytes, 8, 8);
 AT(gyre_file_region, sent, 16, 8);
 AT(gyre_file_region, arg, 24, 8);
-
 FROZEN(gyre_file_status, 24);
 AT(gyre_file_status, bytes, 0, 8);
 AT(gyre_file_status, mode, 8, 4);
 AT(gyre_file_status, modified_ns, 16, 8);
-
 GROWS(gyre_fixed_options, 8);
 AT(gyre_fixed_options, frame_bytes, 0, 8);
-
 GROWS(gyre_frame_decoder, 56);
 AT(gyre_frame_decoder, name, 0, 8);
 AT(gyre_frame_decoder, frame_bytes_max, 8, 8);
@@ -379,18 +342,15 @@ AT(gyre_frame_decoder, decode_last, 24, 8);
 AT(gyre_frame_decoder, frame, 32, 8);
 AT(gyre_frame_decoder, added, 40, 8);
 AT(gyre_frame_decoder, removed, 48, 8);
-
 FROZEN(gyre_future, 24);
 AT(gyre_future, promise, 0, 8);
 AT(gyre_future, id, 8, 8);
 AT(gyre_future, error, 16, 4);
-
 GROWS(gyre_group_options, 24);
 AT(gyre_group_options, count, 0, 4);
 AT(gyre_group_options, routing, 4, 4);
 AT(gyre_group_options, key, 8, 8);
 AT(gyre_group_options, detached, 16, 1);
-
 GROWS(gyre_handler, 176);
 AT(gyre_handler, name, 0, 8);
 AT(gyre_handler, added, 8, 8);
@@ -414,17 +374,14 @@ AT(gyre_handler, shutdown, 144, 8);
 AT(gyre_handler, close, 152, 8);
 AT(gyre_handler, send_file, 160, 8);
 AT(gyre_handler, read_end, 168, 8);
-
 FROZEN(gyre_handler_context, 16);
 AT(gyre_handler_context, channel, 0, 8);
 AT(gyre_handler_context, arg, 8, 8);
-
 FROZEN(gyre_idle, 24);
 AT(gyre_idle, kind, 0, 4);
 AT(gyre_idle, count, 4, 4);
 AT(gyre_idle, bytes, 8, 8);
 AT(gyre_idle, duration_ns, 16, 8);
-
 GROWS(gyre_idle_options, 80);
 AT(gyre_idle_options, read_ns, 0, 8);
 AT(gyre_idle_options, write_ns, 8, 8);
@@ -436,10 +393,8 @@ AT(gyre_idle_options, write_rate_min, 48, 8);
 AT(gyre_idle_options, rate_window_ns, 56, 8);
 AT(gyre_idle_options, rate_grace_ns, 64, 8);
 AT(gyre_idle_options, close, 72, 1);
-
 FROZEN(gyre_input_closed, 4);
 AT(gyre_input_closed, draining, 0, 4);
-
 GROWS(gyre_length_options, 48);
 AT(gyre_length_options, frame_bytes_max, 0, 8);
 AT(gyre_length_options, length_field_offset, 8, 8);
@@ -448,26 +403,22 @@ AT(gyre_length_options, length_adjustment, 24, 4);
 AT(gyre_length_options, initial_bytes_to_strip, 32, 8);
 AT(gyre_length_options, order, 40, 4);
 AT(gyre_length_options, fail_late, 44, 1);
-
 GROWS(gyre_line_options, 24);
 AT(gyre_line_options, frame_bytes_max, 0, 8);
 AT(gyre_line_options, append, 8, 4);
 AT(gyre_line_options, keep_end, 12, 1);
 AT(gyre_line_options, fail_late, 13, 1);
 AT(gyre_line_options, unterminated, 16, 4);
-
 FROZEN(gyre_listen_event, 160);
 AT(gyre_listen_event, step, 0, 4);
 AT(gyre_listen_event, reason, 4, 4);
 AT(gyre_listen_event, address, 8, 136);
 AT(gyre_listen_event, channel, 144, 16);
-
 GROWS(gyre_log_line, 32);
 AT(gyre_log_line, level, 0, 4);
 AT(gyre_log_line, time_ns, 8, 8);
 AT(gyre_log_line, date_ns, 16, 8);
 AT(gyre_log_line, text, 24, 8);
-
 GROWS(gyre_loop_snapshot, 256);
 AT(gyre_loop_snapshot, index, 0, 4);
 AT(gyre_loop_snapshot, cpu, 4, 4);
@@ -495,29 +446,23 @@ AT(gyre_loop_snapshot, parts, 192, 24);
 AT(gyre_loop_snapshot, promises, 216, 24);
 AT(gyre_loop_snapshot, log_lines, 240, 8);
 AT(gyre_loop_snapshot, log_lost, 248, 8);
-
 FROZEN(gyre_mailbox_mark, 8);
 AT(gyre_mailbox_mark, waiting, 0, 4);
 AT(gyre_mailbox_mark, high, 4, 1);
-
 GROWS(gyre_membership, 32);
 AT(gyre_membership, start, 0, 8);
 AT(gyre_membership, publish, 8, 8);
 AT(gyre_membership, watch, 16, 8);
 AT(gyre_membership, stop, 24, 8);
-
 FROZEN(gyre_multicast, 16);
 AT(gyre_multicast, group, 0, 8);
 AT(gyre_multicast, interface, 8, 8);
-
 FROZEN(gyre_node_event, 16);
 AT(gyre_node_event, incarnation, 0, 8);
 AT(gyre_node_event, node, 8, 2);
 AT(gyre_node_event, state, 10, 2);
-
 FROZEN(gyre_node_found, 16);
 AT(gyre_node_found, address, 0, 16);
-
 GROWS(gyre_node_options, 184);
 AT(gyre_node_options, id, 0, 2);
 AT(gyre_node_options, cluster, 8, 8);
@@ -544,11 +489,9 @@ AT(gyre_node_options, redial_min_ns, 152, 8);
 AT(gyre_node_options, redial_max_ns, 160, 8);
 AT(gyre_node_options, away_ns, 168, 8);
 AT(gyre_node_options, end_when_declared_down, 176, 1);
-
 FROZEN(gyre_node_peer, 16);
 AT(gyre_node_peer, id, 0, 2);
 AT(gyre_node_peer, address, 8, 8);
-
 GROWS(gyre_node_status, 40);
 AT(gyre_node_status, incarnation, 0, 8);
 AT(gyre_node_status, state, 8, 4);
@@ -556,13 +499,11 @@ AT(gyre_node_status, links, 12, 4);
 AT(gyre_node_status, sent, 16, 8);
 AT(gyre_node_status, received, 24, 8);
 AT(gyre_node_status, lost, 32, 8);
-
 FROZEN(gyre_offload_pool, 32);
 AT(gyre_offload_pool, name, 0, 8);
 AT(gyre_offload_pool, threads, 8, 4);
 AT(gyre_offload_pool, queue_max, 12, 4);
 AT(gyre_offload_pool, reserved, 16, 16);
-
 FROZEN(gyre_offload_pool_snapshot, 80);
 AT(gyre_offload_pool_snapshot, name, 0, 32);
 AT(gyre_offload_pool_snapshot, threads, 32, 4);
@@ -573,10 +514,8 @@ AT(gyre_offload_pool_snapshot, queue_max, 48, 4);
 AT(gyre_offload_pool_snapshot, reserved, 52, 4);
 AT(gyre_offload_pool_snapshot, done, 56, 8);
 AT(gyre_offload_pool_snapshot, reserved_more, 64, 16);
-
 FROZEN(gyre_overload, 1);
 AT(gyre_overload, busy, 0, 1);
-
 GROWS(gyre_pipe_options, 112);
 AT(gyre_pipe_options, init_channel, 0, 8);
 AT(gyre_pipe_options, init_arg, 8, 8);
@@ -587,56 +526,45 @@ AT(gyre_pipe_options, no_input, 104, 1);
 AT(gyre_pipe_options, no_output, 105, 1);
 AT(gyre_pipe_options, keep, 106, 1);
 AT(gyre_pipe_options, loop, 108, 4);
-
 FROZEN(gyre_pool_use, 24);
 AT(gyre_pool_use, used, 0, 8);
 AT(gyre_pool_use, free, 8, 8);
 AT(gyre_pool_use, bytes, 16, 8);
-
 FROZEN(gyre_position, 24);
 AT(gyre_position, where, 0, 4);
 AT(gyre_position, reserved, 4, 4);
 AT(gyre_position, other, 8, 8);
 AT(gyre_position, name, 16, 8);
-
 GROWS(gyre_prepender_options, 24);
 AT(gyre_prepender_options, length_field_bytes, 0, 8);
 AT(gyre_prepender_options, length_adjustment, 8, 4);
 AT(gyre_prepender_options, length_includes_field, 12, 1);
 AT(gyre_prepender_options, order, 16, 4);
-
 FROZEN(gyre_receive_timeout, 8);
 AT(gyre_receive_timeout, idle_ns, 0, 8);
-
 GROWS(gyre_resolve_options, 16);
 AT(gyre_resolve_options, name_servers, 0, 8);
 AT(gyre_resolve_options, family, 8, 4);
-
 FROZEN(gyre_resolved, 2184);
 AT(gyre_resolved, count, 0, 4);
 AT(gyre_resolved, addresses, 8, 2176);
-
 FROZEN(gyre_route, 16);
 AT(gyre_route, id, 0, 4);
 AT(gyre_route, reserved, 4, 4);
 AT(gyre_route, handler, 8, 8);
-
 FROZEN(gyre_sent, 8);
 AT(gyre_sent, bytes, 0, 8);
-
 FROZEN(gyre_signal, 32);
 AT(gyre_signal, signo, 0, 4);
 AT(gyre_signal, code, 4, 4);
 AT(gyre_signal, pid, 8, 8);
 AT(gyre_signal, value, 16, 8);
 AT(gyre_signal, count, 24, 4);
-
 FROZEN(gyre_sizes, 16);
 AT(gyre_sizes, options, 0, 4);
 AT(gyre_sizes, actor_class, 4, 4);
 AT(gyre_sizes, node, 8, 4);
 AT(gyre_sizes, membership, 12, 4);
-
 GROWS(gyre_snapshot, 72);
 AT(gyre_snapshot, time_ns, 0, 8);
 AT(gyre_snapshot, stalls, 8, 8);
@@ -649,45 +577,37 @@ AT(gyre_snapshot, classes, 40, 8);
 AT(gyre_snapshot, tree, 48, 8);
 AT(gyre_snapshot, offload_pools, 56, 8);
 AT(gyre_snapshot, offload_pools_count, 64, 4);
-
 FROZEN(gyre_socket_address, 136);
 AT(gyre_socket_address, bytes, 0, 4);
 AT(gyre_socket_address, type, 4, 4);
 AT(gyre_socket_address, storage, 8, 128);
-
 FROZEN(gyre_span, 16);
 AT(gyre_span, bytes, 0, 8);
 AT(gyre_span, count, 8, 8);
-
 FROZEN(gyre_spawn_options, 40);
 AT(gyre_spawn_options, place, 0, 4);
 AT(gyre_spawn_options, loop, 4, 4);
 AT(gyre_spawn_options, detached, 8, 1);
 AT(gyre_spawn_options, name, 16, 8);
 AT(gyre_spawn_options, reserved, 24, 16);
-
 FROZEN(gyre_stack, 40);
 AT(gyre_stack, message, 0, 8);
 AT(gyre_stack, type, 8, 8);
 AT(gyre_stack, actor, 16, 8);
 AT(gyre_stack, frame, 24, 8);
 AT(gyre_stack, state, 32, 4);
-
 FROZEN(gyre_stalled, 112);
 AT(gyre_stalled, lasted_ns, 0, 8);
 AT(gyre_stalled, loop, 8, 4);
 AT(gyre_stalled, class_name, 12, 48);
 AT(gyre_stalled, message, 60, 48);
-
 FROZEN(gyre_stopping, 16);
 AT(gyre_stopping, phase, 0, 4);
 AT(gyre_stopping, deadline_ns, 8, 8);
-
 GROWS(gyre_subscribe_options, 16);
 AT(gyre_subscribe_options, waiting_max, 0, 4);
 AT(gyre_subscribe_options, reserved, 4, 4);
 AT(gyre_subscribe_options, tag, 8, 8);
-
 FROZEN(gyre_supervision, 56);
 AT(gyre_supervision, scope, 0, 4);
 AT(gyre_supervision, decision, 4, 4);
@@ -696,7 +616,6 @@ AT(gyre_supervision, restarts_max, 16, 4);
 AT(gyre_supervision, window_ns, 24, 8);
 AT(gyre_supervision, delay_ns, 32, 8);
 AT(gyre_supervision, reserved, 40, 16);
-
 GROWS(gyre_system_options, 320);
 AT(gyre_system_options, loops, 0, 4);
 AT(gyre_system_options, loops_max, 4, 4);
@@ -749,26 +668,21 @@ AT(gyre_system_options, embedded, 300, 1);
 AT(gyre_system_options, offload_pools, 304, 8);
 AT(gyre_system_options, offload_pools_count, 312, 4);
 AT(gyre_system_options, loops_pinned, 316, 4);
-
 FROZEN(gyre_tail, 16);
 AT(gyre_tail, bytes, 0, 4);
 AT(gyre_tail, at, 4, 4);
 AT(gyre_tail, unit, 8, 4);
 AT(gyre_tail, count_at, 12, 4);
-
 FROZEN(gyre_terminated, 20);
 AT(gyre_terminated, actor, 0, 16);
 AT(gyre_terminated, reason, 16, 4);
-
 FROZEN(gyre_timeout, 16);
 AT(gyre_timeout, key, 0, 8);
 AT(gyre_timeout, expirations, 8, 8);
-
 GROWS(gyre_timer_options, 24);
 AT(gyre_timer_options, delay_ns, 0, 8);
 AT(gyre_timer_options, date_ns, 8, 8);
 AT(gyre_timer_options, period_ns, 16, 8);
-
 GROWS(gyre_tls_context_options, 40);
 AT(gyre_tls_context_options, certificate, 0, 8);
 AT(gyre_tls_context_options, key, 8, 8);
@@ -776,7 +690,6 @@ AT(gyre_tls_context_options, ca, 16, 8);
 AT(gyre_tls_context_options, alpn, 24, 8);
 AT(gyre_tls_context_options, version_min, 32, 4);
 AT(gyre_tls_context_options, record_bytes, 36, 4);
-
 GROWS(gyre_tls_options, 32);
 AT(gyre_tls_options, context, 0, 8);
 AT(gyre_tls_options, server_name, 8, 8);
@@ -784,7 +697,6 @@ AT(gyre_tls_options, mutual, 16, 1);
 AT(gyre_tls_options, any_name, 17, 1);
 AT(gyre_tls_options, no_verify, 18, 1);
 AT(gyre_tls_options, handshake_ns, 24, 8);
-
 GROWS(gyre_tls_session, 40);
 AT(gyre_tls_session, version, 0, 4);
 AT(gyre_tls_session, resumed, 4, 1);
@@ -792,7 +704,6 @@ AT(gyre_tls_session, cipher, 8, 8);
 AT(gyre_tls_session, alpn, 16, 8);
 AT(gyre_tls_session, server_name, 24, 8);
 AT(gyre_tls_session, peer_subject, 32, 8);
-
 GROWS(gyre_type, 64);
 AT(gyre_type, name, 0, 8);
 AT(gyre_type, id, 8, 4);
@@ -803,7 +714,6 @@ AT(gyre_type, type_bytes, 32, 4);
 AT(gyre_type, encoding_bytes, 36, 4);
 AT(gyre_type, encoding, 40, 8);
 AT(gyre_type, tail, 48, 16);
-
 GROWS(gyre_varint_options, 16);
 AT(gyre_varint_options, frame_bytes_max, 0, 8);
 AT(gyre_varint_options, fail_late, 8, 1);

@@ -9,22 +9,24 @@
 #include "loop/foreign_nodes.h"
 #include "system/system.h"
 
+/* The line that the calling thread counts in. */
+static inline uint32_t gy_outside_line(void)
+{
+	const struct gy_foreign_mine *mine = gy_foreign_mine;
+
+	return mine == NULL ? 0 : mine->owner % GY_OUTSIDE_LINES;
+}
+
 /* Counts one more mail of the calling thread. Returns how many there were in its line. */
 static inline uint64_t gy_outside_count(struct gyre_system *system)
 {
-	const struct gy_foreign_mine *mine = gy_foreign_mine;
-	uint32_t line = mine == NULL ? 0 : mine->owner % GY_OUTSIDE_LINES;
-
-	return gy_add_relaxed(&system->outside_sent[line].count, 1);
+	return gy_add_relaxed(&system->outside_sent[gy_outside_line()].count, 1);
 }
 
 /* How many there are in the line of the calling thread. */
 static inline uint64_t gy_outside_counted(const struct gyre_system *system)
 {
-	const struct gy_foreign_mine *mine = gy_foreign_mine;
-	uint32_t line = mine == NULL ? 0 : mine->owner % GY_OUTSIDE_LINES;
-
-	return gy_load_relaxed(&system->outside_sent[line].count);
+	return gy_load_relaxed(&system->outside_sent[gy_outside_line()].count);
 }
 
 static inline uint64_t gy_outside_sent(const struct gyre_system *system)

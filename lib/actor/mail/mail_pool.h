@@ -91,6 +91,23 @@ static inline void gy_mail_put(struct gy_home *home, struct gyre_mail *mail)
 	gy_loop_node_put(&home->loop, &mail->node);
 }
 
+/* The same where there may be no loop: @home is NULL then, and @mail may be missing. */
+static inline void gy_mail_put_anywhere(struct gy_home *home, struct gyre_mail *mail)
+{
+	if (home != NULL && !gy_mail_is_missing(mail)) {
+		gy_mail_put(home, mail);
+	} else {
+		gyre_mail_destroy(NULL, mail);
+	}
+}
+
+/* gy_mail_get() where there may be no loop: @home is NULL then. */
+static inline struct gyre_mail *gy_mail_get_anywhere(struct gy_home *home,
+						     const struct gyre_type *type)
+{
+	return home == NULL ? gy_mail_get_outside(type) : gy_mail_get(home, type);
+}
+
 static inline void gy_mail_from(struct gyre_mail *mail, const struct gy_house *house)
 {
 	mail->from = house->self;

@@ -163,15 +163,6 @@ static struct gyre_mail *copy_mail(struct gy_home *home, const struct gyre_mail 
 	return copy;
 }
 
-static void free_mail(struct gy_home *home, struct gyre_mail *mail)
-{
-	if (home == NULL) {
-		gyre_mail_destroy(NULL, mail);
-	} else {
-		gy_mail_put(home, mail);
-	}
-}
-
 /*
  * As many copies as are needed in a list that ends in NULL, or none of them; @ret_copies is not set
  * then.
@@ -188,7 +179,7 @@ static int copy_for_all(struct gy_home *home, const struct route *route,
 			while (copies != NULL) {
 				struct gy_node *next = copies->next;
 
-				free_mail(home, gy_mail_of(copies));
+				gy_mail_put_anywhere(home, gy_mail_of(copies));
 				copies = next;
 			}
 			return -ENOMEM;
@@ -205,7 +196,7 @@ static void send_copy(struct gyre_system *system, struct gy_home *home,
 		      const struct gy_member *member, struct gyre_mail *copy)
 {
 	if (gy_load_relaxed(&member->gone) != 0) {
-		free_mail(home, copy);
+		gy_mail_put_anywhere(home, copy);
 	} else if (home == NULL) {
 		copy->node.kind = GY_NODE_NEW; /* it was not given away yet */
 		(void)gyre_system_notify(system, member->address, copy);

@@ -26,15 +26,6 @@ struct making {
 	struct gyre_address *addresses; /* of those that were made */
 };
 
-static void free_mail(struct making *making, struct gyre_mail *mail)
-{
-	if (making->home != NULL && !gy_mail_is_missing(mail)) {
-		gy_mail_put(making->home, mail);
-	} else {
-		gyre_mail_destroy(NULL, mail);
-	}
-}
-
 static int copy_argument(struct making *making, struct gyre_mail **ret_copy)
 {
 	const struct gyre_mail *argument = making->order.argument;
@@ -150,7 +141,7 @@ static int make(struct making *making, struct gyre_address *ret_address)
 		r = making->addresses == NULL ? -ENOMEM : make_group(making, ret_address);
 	}
 	gy_memory_put(making->addresses);
-	free_mail(making, making->order.argument);
+	gy_mail_put_anywhere(making->home, making->order.argument);
 	return r;
 }
 
@@ -168,7 +159,7 @@ static int take_given(struct making *making, const struct gyre_group_options *op
 		r = gy_class_sized(homes, &making->order.class, sizes.actor_class);
 	}
 	if (r < 0) {
-		free_mail(making, argument);
+		gy_mail_put_anywhere(making->home, argument);
 	}
 	return r;
 }
@@ -220,7 +211,7 @@ int gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_
 	int r;
 
 	if (system == NULL || gy_load_relaxed(&system->stop) != 0) {
-		free_mail(&making, argument);
+		gyre_mail_destroy(NULL, argument);
 		return system == NULL ? -EINVAL : -ESHUTDOWN;
 	}
 	making.order.class = actor_class;

@@ -26,15 +26,6 @@ struct publication {
 	int count;
 };
 
-static void free_mail(const struct publication *publication, struct gyre_mail *mail)
-{
-	if (publication->home != NULL) {
-		gy_mail_put(publication->home, mail);
-	} else {
-		gyre_mail_destroy(NULL, mail);
-	}
-}
-
 /* To the lane of events; what becomes of it is counted there. */
 static void give(const struct publication *publication, struct gy_subscription *subscription,
 		 struct gyre_mail *mail)
@@ -55,9 +46,8 @@ static void give(const struct publication *publication, struct gy_subscription *
 /* Tells the subscriber of what it has missed until now. False without memory. */
 static bool tell_missed(const struct publication *publication, struct gy_subscription *subscription)
 {
-	const struct gyre_type *type = &gyre_type_gyre_events_missed;
-	struct gyre_mail *mail = publication->home == NULL ? gy_mail_get_outside(type)
-							   : gy_mail_get(publication->home, type);
+	struct gyre_mail *mail =
+		gy_mail_get_anywhere(publication->home, &gyre_type_gyre_events_missed);
 	uint64_t count;
 
 	if (mail == NULL) {
@@ -65,7 +55,8 @@ static bool tell_missed(const struct publication *publication, struct gy_subscri
 	}
 	count = gy_subscription_take_missed(subscription);
 	if (count == 0 || !gy_subscription_enter_word(subscription)) {
-		free_mail(publication, mail); /* somebody else was faster, or it has ended */
+		gy_mail_put_anywhere(publication->home,
+				     mail); /* somebody else was faster, or it has ended */
 		return true;
 	}
 	gy_mail_from_nobody(mail);
@@ -162,7 +153,7 @@ static int publish(struct publication *publication, const struct gy_topic_key *k
 	if (publication->first != NULL) {
 		give(publication, publication->first, publication->mail);
 	} else {
-		free_mail(publication, publication->mail);
+		gy_mail_put_anywhere(publication->home, publication->mail);
 	}
 	gy_rcu_leave(entered);
 	return publication->count;
@@ -220,19 +211,21 @@ int gyre_system_publish(struct gyre_system *system, struct gyre_mail *mail,
 
 /* ---- gyre's own events ---- */
 
-/* Whether anybody may hear of it: while the system takes down its actors there is nobody left. */
-static bool is_wanted(const struct gyre_system *system, const struct gy_topic_key *key)
+bool gy_own_event_is_wanted(const struct gyre_system *system, const struct gyre_type *type)
 {
 	const struct gy_topics *topics = &system->directory->topics;
-	bool wanted = false;
+	struct gy_topic_key key;
+	bool entered;
+	bool wanted;
 
-	if (gy_load_relaxed(&topics->table.count) > 0 &&
-	    gy_load_acquire(&system->stage) < GY_STAGE_NO_ACTORS) {
-		bool entered = gy_rcu_enter();
-
-		wanted = gy_topic_find(topics, key) != NULL;
-		gy_rcu_leave(entered);
+	if (gy_load_relaxed(&topics->table.count) == 0 ||
+	    gy_load_acquire(&system->stage) >= GY_STAGE_NO_ACTORS) {
+		return false;
 	}
+	(void)gy_topic_key_make(type, gyre_event_key_of(NULL), &key);
+	entered = gy_rcu_enter();
+	wanted = gy_topic_find(topics, &key) != NULL;
+	gy_rcu_leave(entered);
 	return wanted;
 }
 
@@ -242,15 +235,15 @@ void gy_publish_own(struct gyre_system *system, struct gy_home *home, const stru
 	struct publication publication = { .system = system, .home = home };
 	struct gy_topic_key key;
 
-	(void)gy_topic_key_make(type, gyre_event_key_of(NULL), &key);
-	if (!is_wanted(system, &key)) {
+	if (!gy_own_event_is_wanted(system, type)) {
 		return;
 	}
-	publication.mail = home == NULL ? gy_mail_get_outside(type) : gy_mail_get(home, type);
+	publication.mail = gy_mail_get_anywhere(home, type);
 	if (publication.mail == NULL) {
 		return;
 	}
 	memcpy(publication.mail->payload, event, type->bytes);
 	gy_mail_from_nobody(publication.mail);
+	(void)gy_topic_key_make(type, gyre_event_key_of(NULL), &key);
 	(void)publish(&publication, &key);
 }

@@ -102,6 +102,9 @@ void gy_event_lost(const struct gyre_mail *mail);
 
 /* Tells the subscriber, on whose loop this is, of what it has missed. */
 void gy_publish_missed(struct gy_home *home, struct gy_subscription *subscription);
+/* Whether anybody has subscribed to an event of gyre's own; while the system takes down its actors
+ * nobody has. Any thread. */
+bool gy_own_event_is_wanted(const struct gyre_system *system, const struct gyre_type *type);
 /*
  * Publishes an event of gyre's own, which owns nothing, without a key. Without memory nobody hears
  * of it. @home is that of the calling loop, or NULL.

@@ -13,6 +13,8 @@
 #include "remote/stranger.h"
 #include "remote/types.h"
 
+enum { UNKNOWN_ID = 0x7777 };
+
 static const struct gyre_address afar = { .slot = 5, .cookie = 6, .loop = 3, .node = STRANGER_ID };
 
 static int tell(uint64_t value)
@@ -365,15 +367,13 @@ static int node_changed(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-Test(link, that_another_node_made_is_missed_when_it_breaks)
+/* A link that the stranger has made breaks, of which one actor hears. */
+static void hear_of_a_break(const struct gyre_class *class)
 {
-	static const struct gyre_class watcher = { .name = "watcher",
-						   .mount = node_watch,
-						   .behaviour.event = node_changed };
 	const struct gy_hello hello = stranger_hello();
 	struct stranger stranger;
 
-	(void)stranger_open_with(&stranger_brief, &watcher);
+	(void)stranger_open_with(&stranger_brief, class);
 	stranger_dial(&stranger);
 	stranger_say_hello(&stranger, &hello);
 	stranger_await_known();
@@ -381,6 +381,15 @@ Test(link, that_another_node_made_is_missed_when_it_breaks)
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
 	fixture_close();
 	cr_assert_str_eq(traced, "usd");
+}
+
+Test(link, that_another_node_made_is_missed_when_it_breaks)
+{
+	static const struct gyre_class watcher = { .name = "watcher",
+						   .mount = node_watch,
+						   .behaviour.event = node_changed };
+
+	hear_of_a_break(&watcher);
 }
 
 static int subscribe(struct gyre_stack *stack)
@@ -395,17 +404,52 @@ Test(link, that_breaks_is_told_to_those_who_have_subscribed_to_events_of_nodes)
 	static const struct gyre_class subscriber = { .name = "subscriber",
 						      .mount = subscribe,
 						      .behaviour.event = node_changed };
-	const struct gy_hello hello = stranger_hello();
+
+	hear_of_a_break(&subscriber);
+}
+
+static int subscribe_to_letters(struct gyre_stack *stack)
+{
+	expect(gyre_subscribe(stack, &gyre_type_gyre_dead_letter, gyre_event_key_of(NULL), NULL) ==
+	       0);
+	return gyre_return(stack);
+}
+
+static int hear_of_letter(struct gyre_stack *stack)
+{
+	const struct gyre_dead_letter *letter = gyre_message(stack, gyre_dead_letter);
+
+	expect(letter != NULL && letter->type_id == UNKNOWN_ID &&
+	       letter->reason == GYRE_DROP_NOT_UNDERSTOOD &&
+	       strcmp(letter->type_name, "message of another node") == 0);
+	trace('l');
+	gyre_system_stop(gyre_system_of(stack));
+	return gyre_return(stack);
+}
+
+/* Nobody here has such a type: the event must not need one. */
+Test(link, that_brings_what_is_not_understood_is_told_to_those_who_want_dead_letters)
+{
+	static const struct gyre_class subscriber = { .name = "subscriber",
+						      .mount = subscribe_to_letters,
+						      .behaviour.event = hear_of_letter };
+	const struct number one = { 1 };
+	struct gyre_address local = stranger_open_with(&stranger_quick, &subscriber);
+	const struct gy_frame frame = { .kind = GY_WIRE_NOTICE,
+					.to_loop = local.loop,
+					.to_slot = local.slot,
+					.to_cookie = local.cookie,
+					.type = UNKNOWN_ID,
+					.bytes = sizeof(one),
+					.body = (const unsigned char *)&one };
 	struct stranger stranger;
 
-	(void)stranger_open_with(&stranger_brief, &subscriber);
-	stranger_dial(&stranger);
-	stranger_say_hello(&stranger, &hello);
-	stranger_await_known();
-	stranger_close(&stranger);
+	stranger_meet(&stranger);
+	stranger_say_frame(&stranger, &frame);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	stranger_close(&stranger);
 	fixture_close();
-	cr_assert_str_eq(traced, "usd");
+	cr_assert_str_eq(traced, "l");
 }
 
 Test(link, closes_with_a_word_when_idle_and_is_made_again)
