@@ -1,6 +1,8 @@
 /*
- * How a lock-free table grows: when it has twice as many nodes as buckets it gets four times as
- * many.
+ * How a lock-free table grows: when it has twice as many nodes as buckets, the thread that waits
+ * for grace periods makes four times as many buckets. A handler that fills the table alone keeps
+ * that thread waiting, so a table with sixteen times as many nodes as buckets grows where it is
+ * filled. Then the cost of growing is paid by those who add, in proportion to what they add.
  */
 #include "system/directory/growing_table.h"
 
@@ -10,25 +12,46 @@
 #include "base/atomic.h"
 #include "base/table.h"
 
-enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, GROWTH = 4 };
+enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, LOAD_URGENT = 16, GROWTH = 4 };
 
-static void grow(struct gy_rcu_item *item)
+/* One thread at a time, so that the size asked of liburcu only grows: shrinking waits for a grace
+ * period, and the caller may be a reader. */
+static void grow_if_above(struct gy_growing_table *table, uint64_t load)
+{
+	uint64_t buckets;
+
+	if (gy_exchange(&table->resizing, 1) != 0) {
+		return;
+	}
+	buckets = gy_load_relaxed(&table->buckets);
+	if (gy_load_relaxed(&table->count) > buckets * load) {
+		cds_lfht_resize(table->table, (unsigned long)(buckets * GROWTH));
+		gy_store_relaxed(&table->buckets, buckets * GROWTH);
+	}
+	gy_store_release(&table->resizing, 0);
+}
+
+static void grow_later(struct gy_rcu_item *item)
 {
 	struct gy_growing_table *table = gy_container_of(item, struct gy_growing_table, growth);
-	uint64_t buckets = gy_load_relaxed(&table->buckets) * GROWTH;
 
-	cds_lfht_resize(table->table, (unsigned long)buckets);
-	gy_store_relaxed(&table->buckets, buckets);
+	grow_if_above(table, LOAD_MAX);
 	gy_store_release(&table->growing, 0);
 }
 
 static void count_up(struct gy_growing_table *table)
 {
 	uint64_t count = gy_fetch_add(&table->count, 1) + 1;
+	uint64_t buckets = gy_load_relaxed(&table->buckets);
 
-	if (count > gy_load_relaxed(&table->buckets) * LOAD_MAX &&
-	    gy_load_relaxed(&table->growing) == 0 && gy_exchange(&table->growing, 1) == 0) {
-		gy_rcu_call(table->rcu, &table->growth, grow);
+	if (count <= buckets * LOAD_MAX) {
+		return;
+	}
+	if (count > buckets * LOAD_URGENT) {
+		grow_if_above(table, LOAD_URGENT);
+	}
+	if (gy_load_relaxed(&table->growing) == 0 && gy_exchange(&table->growing, 1) == 0) {
+		gy_rcu_call(table->rcu, &table->growth, grow_later);
 	}
 }
 

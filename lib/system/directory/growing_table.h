@@ -1,7 +1,7 @@
 /*
- * A lock-free hash table that grows. Lookups and changes are liburcu's; what is here is that it
- * grows in the thread that waits for grace periods, since a loop may not wait for what growing
- * waits for. Until then chains are longer.
+ * A lock-free hash table that grows. Lookups and changes are liburcu's. Growing is done by the
+ * thread that waits for grace periods; until then chains are longer, up to a bound beyond which the
+ * thread that adds grows the table itself.
  */
 #ifndef GY_SYSTEM_DIRECTORY_GROWING_TABLE_H
 #define GY_SYSTEM_DIRECTORY_GROWING_TABLE_H
@@ -13,9 +13,10 @@
 struct gy_growing_table {
 	struct cds_lfht *table; /* NULL for one that could not be made */
 	struct gy_rcu *rcu;
-	uint64_t count;	  /* atomic: nodes */
-	uint64_t buckets; /* atomic */
-	uint32_t growing; /* atomic: @growth is under way */
+	uint64_t count;	   /* atomic: nodes */
+	uint64_t buckets;  /* atomic */
+	uint32_t growing;  /* atomic: @growth is under way */
+	uint32_t resizing; /* atomic: a thread makes more buckets */
 	struct gy_rcu_item growth;
 };
 
