@@ -45,7 +45,7 @@ static void free_order(struct order *order)
 }
 
 static const struct gyre_encoding order_encoding = { 1, encode_order, decode_order };
-GYRE_MESSAGE_ENCODED(order, 0x100, free_order, order_encoding);
+GYRE_MESSAGE_ENCODED(order, 0x100, order_encoding, free_order);
 
 static int take_order(struct gyre_stack *stack)
 {

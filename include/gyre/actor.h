@@ -356,7 +356,7 @@ GYRE_API int gyre_path(const struct gyre_stack *stack, size_t bytes, char *ret_t
  * Errors:
  *   -EAGAIN  @to is of another node, and the link to it is full
  *   -EINVAL  @mail is GYRE_NO_ARGUMENT; or @to is a group to all of which @mail is to go though it
- *            owns something
+ *            cannot be copied
  *   -ENOBUFS  the receiver's mailbox holds its limit (known at once only on the same loop)
  *   -ENOMEM  @mail is NULL: gyre_new() had no memory; or there is none for its copies
  *   -ESRCH   the receiver has stopped (known at once only on the same loop), or is a group without
@@ -397,7 +397,7 @@ GYRE_API int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *
  * Return: 0, or a negative errno; with -ESHUTDOWN and -ESRCH @mail is with the dead letters.
  * Errors:
  *   -EINVAL  @system is NULL, or @to names no loop of it, nor of another node while the system is
- *            one itself, or is a group to all of which @mail is to go though it owns something
+ *            one itself, or is a group to all of which @mail is to go though it cannot be copied
  *   -ENOMEM  @mail is NULL: gyre_system_new() had no memory; or there is none for its copies
  *   -ESHUTDOWN  the actors of the system have stopped
  *   -ESRCH   @to is a group without members

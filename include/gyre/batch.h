@@ -81,12 +81,13 @@ GYRE_API int gyre_batch_reply(struct gyre_stack *stack, uint32_t index, struct g
  * @stack: the stack of a batch of asks
  * @mail: the answer, whose payload is copied for each
  *
- * An answer that owns something cannot be copied: use one only while a single ask is unanswered.
+ * An answer that owns something and has no function that copies it serves only while a single ask
+ * is unanswered.
  *
  * Return: 0, to be returned by the handler, or a negative errno.
  * Errors:
- *   -EINVAL  the stack is not that of a batch of asks, or @mail owns something and not exactly one
- *            ask is unanswered
+ *   -EINVAL  the stack is not that of a batch of asks, or @mail cannot be copied and not exactly
+ *            one ask is unanswered
  *   -ENOMEM  @mail is NULL: it could not be made; or there is none for a copy. Askers without an
  *     answer get -ENOMEM too
  *   -EPROTO  a question declares another type of answer; its asker gets -EPROTO, the others theirs

@@ -19,6 +19,7 @@
 #define GYRE_BYTES_(NAME)		      (__is_empty(NAME) ? 0 : sizeof(struct NAME))
 #define GYRE_POINTER_(NAME, VALUE)	      static_cast<struct NAME *>(VALUE)
 #define GYRE_IS_DESTRUCTOR_OF_(NAME, DESTROY) true
+#define GYRE_IS_COPY_OF_(NAME, COPY)	      true
 #define GYRE_IS_COUNT_(NAME, COUNT)	      (sizeof(((struct NAME *)NULL)->COUNT) == 4)
 /* A parameter for a value that is not copied, its address, and an argument for it. */
 #define GYRE_BY_ADDRESS_(NAME, VALUE) const struct NAME &VALUE
@@ -36,6 +37,7 @@
 #define GYRE_POINTER_(NAME, VALUE)    _Generic((VALUE), struct NAME * : (VALUE))
 #define GYRE_IS_DESTRUCTOR_OF_(NAME, DESTROY) \
 	_Generic(&(DESTROY), void (*)(struct NAME *) : 1, default : 0)
+#define GYRE_IS_COPY_OF_(NAME, COPY) _Generic(&(COPY), int (*)(struct NAME *) : 1, default : 0)
 #define GYRE_IS_COUNT_(NAME, COUNT) \
 	_Generic(&((struct NAME *)NULL)->COUNT, uint32_t * : 1, default : 0)
 #define GYRE_BY_ADDRESS_(NAME, VALUE) const struct NAME *VALUE
@@ -45,7 +47,29 @@
 #define GYRE_FILLED_(NAME, ...) GYRE_VALUE(NAME, __VA_ARGS__)
 #endif
 
-/* The destructor, called with the type it was written for. */
+/*
+ * What owns something has a destructor, and perhaps a function that copies: gyre_destroy_NAME() and
+ * gyre_own_copy_NAME() call them with the type that they were written for. The macros that declare
+ * such messages end in the names of one or two functions.
+ */
+#define GYRE_OWNING_(NAME, ...) \
+	GYRE_OF_TWO_(__VA_ARGS__, GYRE_COPIED_, GYRE_DESTROY_, )(NAME, __VA_ARGS__)
+
+#define GYRE_COPY_OF_(NAME, ...) GYRE_OF_TWO_(__VA_ARGS__, GYRE_OWN_COPY_, GYRE_NO_COPY_, )(NAME)
+
+#define GYRE_OF_TWO_(FIRST, SECOND, PICKED, ...) PICKED
+#define GYRE_OWN_COPY_(NAME)			 gyre_own_copy_##NAME
+#define GYRE_NO_COPY_(NAME)			 NULL
+
+#define GYRE_COPIED_(NAME, DESTROY, COPY)                                                      \
+	GYRE_DESTROY_(NAME, DESTROY)                                                           \
+	GYRE_ASSERT_(GYRE_IS_COPY_OF_(NAME, COPY),                                             \
+		     "the function that copies " #NAME " is not an int (struct " #NAME " *)"); \
+	static inline __attribute__((unused)) int gyre_own_copy_##NAME(void *payload)          \
+	{                                                                                      \
+		return COPY((struct NAME *)payload);                                           \
+	}
+
 #define GYRE_DESTROY_(NAME, DESTROY)                                                  \
 	GYRE_ASSERT_(GYRE_IS_DESTRUCTOR_OF_(NAME, DESTROY),                           \
 		     "the destructor of " #NAME " takes another type");               \
@@ -55,49 +79,49 @@
 	}
 
 /* A type of a program's own. */
-#define GYRE_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)                       \
+#define GYRE_TYPE_(NAME, ID, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING)                 \
 	GYRE_ASSERT_((ID) >= 0x100, "the type id of " #NAME                                   \
 				    " is below 0x100: those are gyre's own, choose another"); \
-	GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)
+	GYRE_OWN_TYPE_(NAME, ID, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING)
 
 /* The same for types of gyre, whose ids are below 0x100. */
-#define GYRE_OWN_MESSAGE_(NAME, ID) GYRE_OWN_TYPE_(NAME, ID, NULL, NULL, 0, NULL)
+#define GYRE_OWN_MESSAGE_(NAME, ID) GYRE_OWN_TYPE_(NAME, ID, NULL, NULL, NULL, 0, NULL)
 #define GYRE_OWN_MESSAGE_OWNING_(NAME, ID, DESTROY) \
 	GYRE_DESTROY_(NAME, DESTROY)                \
-	GYRE_OWN_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, 0, NULL)
+	GYRE_OWN_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, NULL, 0, NULL)
 
-#define GYRE_OWN_TYPE_(NAME, ID, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)                    \
-	GYRE_TABLE_(NAME, ID, GYRE_BYTES_(NAME), DESTROY, ANSWER, ENCODING_BYTES, ENCODING,    \
-		    GYRE_NO_TAIL_)                                                             \
-	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME(              \
-		struct gyre_mail *mail, struct NAME value)                                     \
-	{                                                                                      \
-		if (mail != NULL) {                                                            \
-			if (gyre_type_##NAME.bytes > 0) {                                      \
-				*(struct NAME *)gyre_payload(mail) = value;                    \
-			}                                                                      \
-		} else if (gyre_type_##NAME.destroy != NULL) {                                 \
-			gyre_type_##NAME.destroy(&value);                                      \
-		}                                                                              \
-		return mail;                                                                   \
-	}                                                                                      \
-	static inline __attribute__((unused)) struct gyre_mail *gyre_put_##NAME(               \
-		struct gyre_mail *mail, const struct NAME *value)                              \
-	{                                                                                      \
-		return gyre_fill_##NAME(mail, *value);                                         \
-	}                                                                                      \
-	static inline __attribute__((unused)) struct gyre_mail *gyre_copy_##NAME(              \
-		struct gyre_stack *stack, struct gyre_system *system, const struct NAME *from) \
-	{                                                                                      \
-		return gyre_fill_##NAME(                                                       \
-			stack != NULL ? gyre_mail_make(stack, &gyre_type_##NAME)               \
-				      : gyre_system_mail_create(system, &gyre_type_##NAME),    \
-			*from);                                                                \
-	}                                                                                      \
+#define GYRE_OWN_TYPE_(NAME, ID, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING)                 \
+	GYRE_TABLE_(NAME, ID, GYRE_BYTES_(NAME), DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING, \
+		    GYRE_NO_TAIL_)                                                                \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_fill_##NAME(                 \
+		struct gyre_mail *mail, struct NAME value)                                        \
+	{                                                                                         \
+		if (mail != NULL) {                                                               \
+			if (gyre_type_##NAME.bytes > 0) {                                         \
+				*(struct NAME *)gyre_payload(mail) = value;                       \
+			}                                                                         \
+		} else if (gyre_type_##NAME.destroy != NULL) {                                    \
+			gyre_type_##NAME.destroy(&value);                                         \
+		}                                                                                 \
+		return mail;                                                                      \
+	}                                                                                         \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_put_##NAME(                  \
+		struct gyre_mail *mail, const struct NAME *value)                                 \
+	{                                                                                         \
+		return gyre_fill_##NAME(mail, *value);                                            \
+	}                                                                                         \
+	static inline __attribute__((unused)) struct gyre_mail *gyre_copy_##NAME(                 \
+		struct gyre_stack *stack, struct gyre_system *system, const struct NAME *from)    \
+	{                                                                                         \
+		return gyre_fill_##NAME(                                                          \
+			stack != NULL ? gyre_mail_make(stack, &gyre_type_##NAME)                  \
+				      : gyre_system_mail_create(system, &gyre_type_##NAME),       \
+			*from);                                                                   \
+	}                                                                                         \
 	struct gyre_needs_a_semicolon
 
 /* What a type needs in any case: its id, its table, and a struct that can be moved. */
-#define GYRE_TABLE_(NAME, ID, BYTES, DESTROY, ANSWER, ENCODING_BYTES, ENCODING, ...)        \
+#define GYRE_TABLE_(NAME, ID, BYTES, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING, ...)  \
 	GYRE_ASSERT_(sizeof(struct NAME) <= GYRE_MESSAGE_BYTES_MAX,                         \
 		     #NAME " is too large for mail");                                       \
 	GYRE_ASSERT_(GYRE_ALIGNMENT_(NAME) <= 8, #NAME " is aligned to more than mail is"); \
@@ -113,7 +137,8 @@
 					    (uint32_t)sizeof(struct gyre_type),             \
 					    (uint32_t)(ENCODING_BYTES),                     \
 					    (ENCODING),                                     \
-					    __VA_ARGS__ };
+					    __VA_ARGS__,                                    \
+					    (COPY) };
 
 #define GYRE_NO_TAIL_      \
 	{                  \
@@ -135,7 +160,7 @@ struct gyre_new_tail_is_for_messages_with_tails;
 #define GYRE_ELEMENT_(NAME, TAIL) (((struct NAME *)NULL)->TAIL[0])
 
 /* gyre_fill_NAME() is declared so that gyre_new() and its like do not compile. */
-#define GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, DESTROY, ANSWER, ENCODING_BYTES, ENCODING)       \
+#define GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING) \
 	GYRE_ASSERT_((ID) >= 0x100, "the type id of " #NAME                                     \
 				    " is below 0x100: those are gyre's own, choose another");   \
 	GYRE_ASSERT_(sizeof(struct NAME) - offsetof(struct NAME, TAIL) < GYRE_ALIGNMENT_(NAME), \
@@ -145,7 +170,7 @@ struct gyre_new_tail_is_for_messages_with_tails;
 		gyre_tail_max_##NAME = (GYRE_MESSAGE_BYTES_MAX - offsetof(struct NAME, TAIL)) / \
 				       sizeof(GYRE_ELEMENT_(NAME, TAIL))                        \
 	};                                                                                      \
-	GYRE_TABLE_(NAME, ID, GYRE_BYTES_VARY, DESTROY, ANSWER, ENCODING_BYTES, ENCODING,       \
+	GYRE_TABLE_(NAME, ID, GYRE_BYTES_VARY, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING, \
 		    { (uint32_t)sizeof(struct NAME), (uint32_t)offsetof(struct NAME, TAIL),     \
 		      (uint32_t)sizeof(GYRE_ELEMENT_(NAME, TAIL)),                              \
 		      (uint32_t)offsetof(struct NAME, COUNT) })                                 \

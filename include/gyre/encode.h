@@ -93,16 +93,17 @@ struct gyre_encoding {
  * GYRE_MESSAGE_ENCODED() - declares struct NAME as a message with an encoding
  * @NAME: as for GYRE_MESSAGE()
  * @ID: as for GYRE_MESSAGE()
- * @DESTROY: as for GYRE_MESSAGE_OWNING()
  * @ENCODING: the name of a static const struct gyre_encoding
+ * @...: the destructor, and perhaps a function that copies, as for GYRE_MESSAGE_OWNING()
  */
-#define GYRE_MESSAGE_ENCODED(NAME, ID, DESTROY, ENCODING) \
-	GYRE_DESTROY_(NAME, DESTROY)                      \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, sizeof(ENCODING), &(ENCODING))
+#define GYRE_MESSAGE_ENCODED(NAME, ID, ENCODING, ...)                                     \
+	GYRE_OWNING_(NAME, __VA_ARGS__)                                                   \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, GYRE_COPY_OF_(NAME, __VA_ARGS__), NULL, \
+		   sizeof(ENCODING), &(ENCODING))
 
 /** GYRE_MESSAGE_VERSIONED() - as GYRE_MESSAGE(), with an encoding that only has a version */
 #define GYRE_MESSAGE_VERSIONED(NAME, ID, ENCODING) \
-	GYRE_TYPE_(NAME, ID, NULL, NULL, sizeof(ENCODING), &(ENCODING))
+	GYRE_TYPE_(NAME, ID, NULL, NULL, NULL, sizeof(ENCODING), &(ENCODING))
 
 /**
  * gyre_encode_bytes() - appends bytes

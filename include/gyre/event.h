@@ -216,8 +216,8 @@ GYRE_API int gyre_unsubscribe(struct gyre_stack *stack, const struct gyre_type *
 /**
  * gyre_publish() - sends a copy of a message to each actor that has subscribed to it
  * @stack: the stack of the running handler
- * @mail: the message, of a type of the program; it may not own anything, for then it cannot be
- *   copied
+ * @mail: the message, of a type of the program; one that owns something needs a function that
+ *   copies it, see gyre_copy_fn
  * @key: under which it is published; gyre_event_key_of(NULL) for none
  *
  * The running actor gets it too if it has subscribed. The time it takes is proportional to the
@@ -226,8 +226,8 @@ GYRE_API int gyre_unsubscribe(struct gyre_stack *stack, const struct gyre_type *
  * Return: how many subscriptions it was sent to, at most INT_MAX; those that miss it do not count.
  *   Or a negative errno.
  * Errors:
- *   -EINVAL  the message owns something or is one of gyre's own, or the key is too long or has no
- *            bytes
+ *   -EINVAL  the message cannot be copied or is one of gyre's own, or the key is too long or has
+ *            no bytes
  *   -ENOMEM  @mail is NULL: it could not be made
  * Ownership: @mail is taken, whatever is returned. The key stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -247,8 +247,8 @@ GYRE_API int gyre_publish(struct gyre_stack *stack, struct gyre_mail *mail,
  *
  * Return: how many subscriptions it was sent to, at most INT_MAX, or a negative errno.
  * Errors:
- *   -EINVAL  @system is NULL, the message owns something or is one of gyre's own, or the key is too
- *            long or has no bytes
+ *   -EINVAL  @system is NULL, the message cannot be copied or is one of gyre's own, or the key is
+ *            too long or has no bytes
  *   -ENOMEM  @mail is NULL: it could not be made
  * Ownership: @mail is taken, whatever is returned. The key stays the caller's.
  * Context: any thread, in any phase, between create and destroy of the system.

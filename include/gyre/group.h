@@ -48,8 +48,8 @@ typedef uint64_t (*gyre_key_fn)(const struct gyre_type *type, const void *messag
  *   from outside, the same as GYRE_ROUTING_ROUND_ROBIN
  * @GYRE_ROUTING_RANDOM: a random one
  * @GYRE_ROUTING_ALL: each gets a copy of a notice, including the sender if it is a member; -EINVAL
- *   for a message that owns something, which cannot be copied, and for an ask, which cannot have
- *   several answers
+ *   for a message that owns something and has no function that copies it, and for an ask, which
+ *   cannot have several answers
  * @GYRE_ROUTING_BY_KEY: the member that the key leads to. When a member leaves, only its keys move;
  *   when one joins, it takes its share from the others. The time it takes is proportional to the
  *   number of members
@@ -104,7 +104,7 @@ GYRE_API int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   as for gyre_spawn(); the options are out of their bounds or lack the key function; or
- *             @argument owns something, and cannot be copied
+ *             @argument cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
  *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping
@@ -142,7 +142,7 @@ gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_clas
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL   as for gyre_system_spawn(); the options are out of their bounds or lack the key
- *             function; or @argument owns something, and cannot be copied
+ *             function; or @argument cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
  *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
  *   -ESHUTDOWN  the system is stopping

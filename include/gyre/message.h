@@ -12,9 +12,10 @@
  *
  * A message that owns something, as memory or a descriptor, is declared with GYRE_MESSAGE_OWNING()
  * and a destructor, which runs exactly once wherever the mail ends, unless the receiver moves the
- * payload out: see move.h. A question that has a certain answer is declared with GYRE_REQUEST():
- * see request.h. A message that ends in an array of any length is declared with
- * GYRE_MESSAGE_TAIL(): see tail.h.
+ * payload out: see move.h. With a function that copies it, too, it can go to several receivers.
+ *
+ * A question that has a certain answer is declared with GYRE_REQUEST(): see request.h. A message
+ * that ends in an array of any length is declared with GYRE_MESSAGE_TAIL(): see tail.h.
  */
 #ifndef GYRE_MESSAGE_H
 #define GYRE_MESSAGE_H
@@ -45,6 +46,21 @@ struct gyre_system;
 typedef void (*gyre_destroy_fn)(void *payload);
 
 /**
+ * gyre_copy_fn - makes a payload that is a copy of another one's bytes own what it names
+ * @payload: the copy, with its tail if it has one
+ *
+ * It takes a reference, or copies what a pointer leads to and points to that. Runs where a
+ * message is sent to several receivers or several times: on the loop of the sender in phase 2 or 3,
+ * inside its handler or for its timer, or on the thread that sends from outside. The original
+ * exists meanwhile. It is not re-entered on one thread but runs on several at once, there is no
+ * last call, and it may call only those of gyre's functions that any thread may call.
+ *
+ * Returns 0; or a negative errno, which counts as -ENOMEM, and then the copy owns nothing: its
+ * destructor does not run.
+ */
+typedef int (*gyre_copy_fn)(void *payload);
+
+/**
  * struct gyre_tail - where the tail of a message stands, and how it is counted; see tail.h
  * @bytes: the size of the struct without elements
  * @at: the offset of the first element, at most @bytes
@@ -72,6 +88,7 @@ struct gyre_tail {
  * @encoding_bytes: the size of @encoding in the program; 0 for all of it
  * @encoding: how it travels between nodes (see encode.h); NULL if as its bytes
  * @tail: of a type whose @bytes are GYRE_BYTES_VARY; else not looked at
+ * @copy: copies what the payload owns; NULL for plain messages, and where it cannot be copied
  *
  * Types are compared by @id alone. The library asserts that two types with one id agree in @bytes,
  * which finds most ids that were given twice.
@@ -86,6 +103,7 @@ struct gyre_type {
 	uint32_t encoding_bytes;
 	const struct gyre_encoding *encoding;
 	struct gyre_tail tail;
+	gyre_copy_fn copy;
 };
 
 /** GYRE_MAIL_HEADER_BYTES - where the payload stands in a mail; a small message fills one cache
@@ -201,19 +219,23 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * moved as bytes; in C++ it must be trivially copyable. A struct without members has a payload of 0
  * bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
  */
-#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, 0, NULL)
+#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL, 0, NULL)
 
 /**
  * GYRE_MESSAGE_OWNING() - declares struct NAME as a message that owns something
  * @NAME: as for GYRE_MESSAGE()
  * @ID: its type id, at least 0x100
- * @DESTROY: a function void (struct NAME *) with the contract of gyre_destroy_fn
+ * @...: the destructor, a function void (struct NAME *) with the contract of gyre_destroy_fn; and
+ *   after it, if the message can be copied, a function int (struct NAME *) with that of
+ *   gyre_copy_fn
  *
  * gyre_new() then takes what it is given: if there is no memory for the mail, the destructor runs.
+ * A message that can be copied may be published, sent to all members of a group, or sent again and
+ * again by a timer, like a plain one.
  */
-#define GYRE_MESSAGE_OWNING(NAME, ID, DESTROY) \
-	GYRE_DESTROY_(NAME, DESTROY)           \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, NULL, 0, NULL)
+#define GYRE_MESSAGE_OWNING(NAME, ID, ...) \
+	GYRE_OWNING_(NAME, __VA_ARGS__)    \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, GYRE_COPY_OF_(NAME, __VA_ARGS__), NULL, 0, NULL)
 
 /** GYRE_VALUE() - a struct of type NAME with the given members, in C and in C++ */
 #ifdef __cplusplus

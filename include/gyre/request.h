@@ -31,8 +31,8 @@ GYRE_BEGIN_DECLS
  * @ID: its type id, at least 0x100
  * @ANSWER: the tag of a struct that was declared as a message before
  */
-#define GYRE_REQUEST(NAME, ID, ANSWER)                            \
-	GYRE_TYPE_(NAME, ID, NULL, &gyre_type_##ANSWER, 0, NULL); \
+#define GYRE_REQUEST(NAME, ID, ANSWER)                                  \
+	GYRE_TYPE_(NAME, ID, NULL, NULL, &gyre_type_##ANSWER, 0, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /**
@@ -40,11 +40,12 @@ GYRE_BEGIN_DECLS
  * @NAME: as for GYRE_MESSAGE()
  * @ID: its type id, at least 0x100
  * @ANSWER: the tag of a struct that was declared as a message before
- * @DESTROY: as for GYRE_MESSAGE_OWNING()
+ * @...: the destructor, and perhaps a function that copies, as for GYRE_MESSAGE_OWNING()
  */
-#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, DESTROY)                           \
-	GYRE_DESTROY_(NAME, DESTROY)                                             \
-	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, &gyre_type_##ANSWER, 0, NULL); \
+#define GYRE_REQUEST_OWNING(NAME, ID, ANSWER, ...)                                  \
+	GYRE_OWNING_(NAME, __VA_ARGS__)                                             \
+	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, GYRE_COPY_OF_(NAME, __VA_ARGS__), \
+		   &gyre_type_##ANSWER, 0, NULL);                                   \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /* The answer stands in a struct that is named after the question. It is the last member of that,

@@ -218,8 +218,8 @@ static inline int gyre_throw(struct gyre_stack *stack, int error)
  * The asker of a failed ask reads the message by gyre_future_cause(), also on another node that
  * knows its type. Of a failed notice or event, or a failed hook, the supervision of the parent sees
  * it (gyre_failure_cause()), and so do those who watch the actor, if it ends with that failure
- * (gyre_terminated_cause()). Each asker of a batch gets a copy; a message that owns something
- * cannot be copied, and is destroyed then.
+ * (gyre_terminated_cause()). Each asker of a batch gets a copy; a message that cannot be
+ * copied is destroyed then.
  *
  * Return: @error, to be returned by the handler; -EINVAL in place of what is no negative errno.
  * Errors:

@@ -41,7 +41,7 @@ GYRE_BEGIN_DECLS
  * @COUNT: the member that counts its elements, a uint32_t
  */
 #define GYRE_MESSAGE_TAIL(NAME, ID, TAIL, COUNT) \
-	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, 0, NULL)
+	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, NULL, 0, NULL)
 
 /**
  * GYRE_MESSAGE_TAIL_OWNING() - GYRE_MESSAGE_TAIL() for a message that owns something
@@ -49,13 +49,15 @@ GYRE_BEGIN_DECLS
  * @ID: its type id, at least 0x100
  * @TAIL: the last member of the struct, an array without a length
  * @COUNT: the member that counts its elements, a uint32_t
- * @DESTROY: as for GYRE_MESSAGE_OWNING(); it gives back what the counted elements own, too
+ * @...: the destructor, and perhaps a function that copies, as for GYRE_MESSAGE_OWNING(); they deal
+ *   with what the counted elements own, too
  *
  * Elements that were never written are all zero; the destructor must accept them.
  */
-#define GYRE_MESSAGE_TAIL_OWNING(NAME, ID, TAIL, COUNT, DESTROY) \
-	GYRE_DESTROY_(NAME, DESTROY)                             \
-	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, gyre_destroy_##NAME, NULL, 0, NULL)
+#define GYRE_MESSAGE_TAIL_OWNING(NAME, ID, TAIL, COUNT, ...)        \
+	GYRE_OWNING_(NAME, __VA_ARGS__)                             \
+	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, gyre_destroy_##NAME, \
+			GYRE_COPY_OF_(NAME, __VA_ARGS__), NULL, 0, NULL)
 
 /**
  * GYRE_REQUEST_TAIL() - GYRE_REQUEST() for a question with a tail
@@ -66,8 +68,8 @@ GYRE_BEGIN_DECLS
  * @ANSWER: the tag of a struct that was declared as a message before, with or without a tail; or
  *   NAME itself
  */
-#define GYRE_REQUEST_TAIL(NAME, ID, TAIL, COUNT, ANSWER)                            \
-	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, &gyre_type_##ANSWER, 0, NULL); \
+#define GYRE_REQUEST_TAIL(NAME, ID, TAIL, COUNT, ANSWER)                                  \
+	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, &gyre_type_##ANSWER, 0, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 
 /**
@@ -82,7 +84,7 @@ GYRE_BEGIN_DECLS
  * place of its elements differ. A tail always travels as its bytes: the encoding has no functions.
  */
 #define GYRE_MESSAGE_TAIL_VERSIONED(NAME, ID, TAIL, COUNT, ENCODING) \
-	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, sizeof(ENCODING), &(ENCODING))
+	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, NULL, sizeof(ENCODING), &(ENCODING))
 
 /** GYRE_TAIL_MAX() - how many elements the tail of a NAME can have: a constant */
 #define GYRE_TAIL_MAX(NAME) gyre_tail_max_##NAME

@@ -72,8 +72,8 @@ GYRE_API int gyre_send_after_sized(struct gyre_stack *stack, uint64_t key, struc
  * @key: names the timer within the actor: its keys are those of gyre_timer_start()
  * @to: the receiver, of whatever loop or node; a stale address is allowed
  * @mail: the notice, made by gyre_new()
- * @options: when it is sent; never early. With a period a copy is sent each time, so @mail must own
- *   nothing; periods that the loop has missed are not made up for
+ * @options: when it is sent; never early. With a period a copy is sent each time, so @mail must be
+ *   such that it can be copied; periods that the loop has missed are not made up for
  *
  * The running actor is the sender. gyre_timer_stop() calls the notice off. It ends with the actor,
  * and with its restart: a notice that was to be sent once is a dead letter then.
@@ -81,7 +81,7 @@ GYRE_API int gyre_send_after_sized(struct gyre_stack *stack, uint64_t key, struc
  * Return: 0, or a negative errno.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @options is NULL, or it has a period and @mail owns something
+ *   -EINVAL  @options is NULL, or it has a period and @mail cannot be copied
  *   -ENOMEM  there is no memory, or @mail is NULL; a timer of that key has been stopped then
  * Ownership: @mail is taken, whatever is returned. @options stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -115,7 +115,7 @@ GYRE_API int gyre_system_send_after_sized(struct gyre_system *system, uint64_t k
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL  @system or @options is NULL, @to names no loop of the system, nor of another node, or
- *            there is a period and @mail owns something
+ *            there is a period and @mail cannot be copied
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ESHUTDOWN  the system is stopping
  * Ownership: @mail is taken, whatever is returned. @options stays the caller's.

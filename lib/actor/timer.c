@@ -317,7 +317,7 @@ int gyre_timer_start_sized(struct gyre_stack *stack, uint64_t key,
 static int send_after(struct gyre_stack *stack, uint64_t key, struct gyre_address to,
 		      struct gyre_mail *mail, const struct gyre_timer_options *options)
 {
-	int r = options == NULL || (options->period_ns != 0 && mail->type->destroy != NULL)
+	int r = options == NULL || (options->period_ns != 0 && !gy_type_can_be_copied(mail->type))
 			? -EINVAL
 			: start(stack, key, options, to, mail);
 

@@ -159,6 +159,17 @@ class Typed(planted.PlantedTest):
         self.fails(outside=message % "text_destroy")
         self.fails(outside=message % "missing_destroy")
 
+    def test_a_function_that_copies_takes_its_own_type(self):
+        message = ("struct other { int x; };\nvoid end(struct other *o);\nint copy(struct other *o);\nint copy_text(struct text *t);\n"
+                   "int copy_two(struct other *to, const struct other *from);\n%s(other, 0x104, end, %s);")
+        self.passes(outside=message % ("GYRE_MESSAGE_OWNING", "copy"))
+        self.fails(outside=message % ("GYRE_MESSAGE_OWNING", "copy_text"))
+        self.fails(outside=message % ("GYRE_MESSAGE_OWNING", "copy_two"))
+        self.fails(outside=message % ("GYRE_MESSAGE_OWNING", "end"))
+        request = message.replace("0x104", "0x104, text")
+        self.passes(outside=request % ("GYRE_REQUEST_OWNING", "copy"))
+        self.fails(outside=request % ("GYRE_REQUEST_OWNING", "copy_text"))
+
     def test_a_handler_of_the_library_takes_its_own_options(self):
         add = ("struct gyre_channel *channel = 0;\nstruct gyre_line_options line = { 0, GYRE_APPEND_LF, 0, 0, GYRE_UNTERMINATED_DROP };\n"
                "struct gyre_varint_options varint = { 0, 0 };\n(void)line; (void)varint;\n%s;")
@@ -191,7 +202,7 @@ class Typed(planted.PlantedTest):
                    "static const struct gyre_encoding form = { 1, 0, 0 };\n%s;")
         for declaration in ("GYRE_MESSAGE_OWNING(other, 0xff, end)",
                             "GYRE_REQUEST_OWNING(other, 0xff, price, end)",
-                            "GYRE_MESSAGE_ENCODED(other, 0xff, end, form)",
+                            "GYRE_MESSAGE_ENCODED(other, 0xff, form, end)",
                             "GYRE_MESSAGE_VERSIONED(other, 0xff, form)"):
             self.fails(outside=message % declaration, because="the type id of other is below 0x100")
 

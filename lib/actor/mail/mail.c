@@ -47,7 +47,7 @@ struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gyre_type 
 void gy_mail_destroy(struct gyre_mail *mail)
 {
 	gy_assert(gy_mail_holds(mail));
-	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	gy_mail_disown(mail);
 	mail->type->destroy(mail->payload);
 }
 
@@ -80,7 +80,7 @@ struct gyre_mail *gy_mail_try_carry_out(struct gy_home *home, struct gyre_mail *
 	memcpy(copy, mail, bytes);
 	copy->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
 	copy->node.size_class = node.size_class;
-	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	gy_mail_disown(mail);
 	gy_mail_put(home, mail);
 	return copy;
 }
@@ -101,7 +101,7 @@ int gy_mail_move_out(struct gyre_mail *mail, void *ret_payload)
 		return -EMSGSIZE; /* nobody can tell how much room there is */
 	}
 	memcpy(ret_payload, mail->payload, mail->type->bytes);
-	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	gy_mail_disown(mail);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ struct gyre_mail *gy_mail_given(struct gy_home *home, struct gyre_mail *mail)
 	memcpy(moved, mail, GYRE_MAIL_HEADER_BYTES + (size_t)bytes);
 	moved->node.owner = node.owner | (mail->node.owner & GY_NODE_HOLDS);
 	moved->node.size_class = node.size_class;
-	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+	gy_mail_disown(mail);
 	mail->node.kind = GY_MAIL_MOVED;
 	if (mail->node.size_class == GY_SIZES_HEAP) {
 		memset(mail->payload, GY_POISON_BYTE, bytes);

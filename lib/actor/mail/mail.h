@@ -195,6 +195,12 @@ static inline bool gy_mail_holds(const struct gyre_mail *mail)
 	return (mail->node.owner & GY_NODE_HOLDS) != 0;
 }
 
+/* The payload owns nothing from here on: something else does, or nothing is to be destroyed. */
+static inline void gy_mail_disown(struct gyre_mail *mail)
+{
+	mail->node.owner &= (uint16_t)~GY_NODE_HOLDS;
+}
+
 /* Makes the payload plain memory, for something else to stand there. */
 static inline void gy_mail_release(struct gyre_mail *mail)
 {
@@ -223,6 +229,18 @@ static inline bool gy_type_equal(const struct gyre_type *a, const struct gyre_ty
 static inline bool gy_type_varies(const struct gyre_type *type)
 {
 	return type->bytes == GYRE_BYTES_VARY;
+}
+
+/* What makes a copy of a payload own something itself; NULL for none. The type of an older program
+ * may end before it. */
+static inline gyre_copy_fn gy_type_copy(const struct gyre_type *type)
+{
+	return type->type_bytes - 1 < offsetof(struct gyre_type, copy) ? NULL : type->copy;
+}
+
+static inline bool gy_type_can_be_copied(const struct gyre_type *type)
+{
+	return type->destroy == NULL || gy_type_copy(type) != NULL;
 }
 
 /* How many elements a payload of a type with a tail says that it has. */

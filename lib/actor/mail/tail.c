@@ -45,9 +45,17 @@ struct gyre_mail *gy_mail_copy(struct gy_home *home, const struct gyre_mail *mai
 	const uint32_t bytes = gy_mail_bytes(mail);
 	struct gyre_mail *copy = get(home, mail->type, GYRE_MAIL_HEADER_BYTES + (size_t)bytes);
 
-	gy_assert(!gy_mail_holds(mail));
-	if (copy != NULL) {
-		memcpy(copy->payload, mail->payload, bytes);
+	gy_assert(!gy_mail_holds(mail) || gy_type_can_be_copied(mail->type));
+	if (copy == NULL) {
+		return NULL;
+	}
+	memcpy(copy->payload, mail->payload, bytes);
+	if (!gy_mail_holds(mail)) {
+		gy_mail_disown(copy);
+	} else if (gy_type_copy(mail->type)(copy->payload) < 0) {
+		gy_mail_disown(copy);
+		gy_mail_put_anywhere(home, copy);
+		return NULL;
 	}
 	return copy;
 }

@@ -47,8 +47,8 @@ static inline uint32_t gy_mail_bytes(const struct gyre_mail *mail)
 struct gyre_mail *gy_mail_get_tail(struct gy_home *home, const struct gyre_type *type,
 				   size_t count);
 
-/* A mail of the type of @mail, and with the same payload, which owns nothing; NULL when there is no
- * memory. @home is NULL for one from the heap. */
+/* A copy of a mail whose type can be copied; NULL without memory, also for what its payload
+ * owns. @home is NULL for one from the heap. */
 struct gyre_mail *gy_mail_copy(struct gy_home *home, const struct gyre_mail *mail);
 
 /* Makes mail that was sent the program's, to be changed and given away again. */

@@ -177,7 +177,7 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 	if (mail == GYRE_NO_ARGUMENT) {
 		return -EINVAL;
 	}
-	if (mail != NULL && mail->type->destroy != NULL) {
+	if (mail != NULL && !gy_type_can_be_copied(mail->type)) {
 		return reply_to_only(s, mail);
 	}
 	gy_mail_expect_new(s->home, mail);

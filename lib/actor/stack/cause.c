@@ -35,7 +35,7 @@ struct gy_cause *gy_cause_make(struct gy_home *home, struct gyre_mail *mail)
 	if (cause != NULL) {
 		*cause = (struct gy_cause){ .references = 1, .bytes = bytes, .type = mail->type };
 		memcpy(cause->payload, mail->payload, bytes);
-		mail->node.owner &= (uint16_t)~GY_NODE_HOLDS; /* the cause does now */
+		gy_mail_disown(mail); /* the cause does now */
 	}
 	gy_mail_put(home, mail);
 	return cause;
@@ -121,12 +121,12 @@ static void fail_ask(struct gy_stack *stack, struct gyre_mail *ask, struct gyre_
 	(void)gy_send(home, asker, mail, GY_LANE_EXCEPTION);
 }
 
-/* Each ask of a batch gets a copy; a message that owns something cannot be copied. */
+/* Each ask of a batch gets a copy; not all that own something can be copied. */
 static void fail_batch(struct gy_stack *stack, struct gyre_mail *mail, int error)
 {
 	const struct gy_batch *batch = stack->batch;
 
-	for (uint32_t i = 0; i < batch->count && mail->type->destroy == NULL; i++) {
+	for (uint32_t i = 0; i < batch->count && gy_type_can_be_copied(mail->type); i++) {
 		struct gyre_mail *ask = batch->mails[i]; /* NULL if it was forwarded */
 		struct gyre_mail *copy =
 			ask == NULL || ask->ask_id == 0 ? NULL : gy_mail_copy(stack->home, mail);

@@ -210,7 +210,7 @@ static int send_to_all(struct gyre_system *system, struct gy_home *home, const s
 		       const struct gyre_mail *mail)
 {
 	struct gy_node *copies;
-	int r = mail->node.kind != GY_MAIL_NOTICE || mail->type->destroy != NULL
+	int r = mail->node.kind != GY_MAIL_NOTICE || !gy_type_can_be_copied(mail->type)
 			? -EINVAL
 			: copy_for_all(home, route, mail, &copies);
 

@@ -129,7 +129,7 @@ static int make(struct making *making, struct gyre_address *ret_address)
 {
 	const struct gyre_mail *argument = making->order.argument;
 	int r = ret_address == NULL || !gy_group_options_are_valid(&making->options) ||
-				(argument != NULL && argument->type->destroy != NULL)
+				(argument != NULL && !gy_type_can_be_copied(argument->type))
 			? -EINVAL
 			: 0;
 

@@ -162,7 +162,7 @@ static int publish(struct publication *publication, const struct gy_topic_key *k
 static int check(const struct gyre_mail *mail, struct gyre_event_key key,
 		 struct gy_topic_key *ret_key)
 {
-	return mail->type->destroy != NULL || mail->type->id < GY_IDS_OF_GYRE
+	return !gy_type_can_be_copied(mail->type) || mail->type->id < GY_IDS_OF_GYRE
 		       ? -EINVAL
 		       : gy_topic_key_make(mail->type, key, ret_key);
 }

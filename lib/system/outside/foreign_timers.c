@@ -118,7 +118,7 @@ static int check(const struct gyre_system *system, struct gyre_address to,
 		return gy_mail_report_no_memory(mail);
 	}
 	if (system == NULL || options == NULL ||
-	    (options->period_ns != 0 && mail->type->destroy != NULL)) {
+	    (options->period_ns != 0 && !gy_type_can_be_copied(mail->type))) {
 		return -EINVAL;
 	}
 	if (to.loop == GY_GROUP_LOOP && gy_is_of_node(system->homes.node, to)) {

@@ -29,7 +29,7 @@ struct order {
 
 void pair_order_destroy(struct order *order);
 extern const struct gyre_encoding pair_order_encoding;
-GYRE_MESSAGE_ENCODED(order, 0x1100, pair_order_destroy, pair_order_encoding);
+GYRE_MESSAGE_ENCODED(order, 0x1100, pair_order_encoding, pair_order_destroy);
 /* How many there are. Atomic. */
 extern uint32_t pair_orders;
 /* Fills one in, with a customer of so many letters and items that count up. */
