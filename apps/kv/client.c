@@ -381,7 +381,7 @@ static int take_round(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-/* A subscriber that does not read what was published is cut off. */
+/* A subscriber that does not read what was published, or is too slow, is cut off. */
 static int push(struct gyre_stack *stack)
 {
 	const struct client *client = (struct client *)gyre_state(stack);
@@ -389,7 +389,8 @@ static int push(struct gyre_stack *stack)
 	struct gyre_buffer *buffer = channel == NULL ? NULL : gyre_buffer_create(stack);
 
 	if (channel != NULL &&
-	    (gyre_channel_queued_bytes(channel) > PUSH_BYTES_MAX ||
+	    (gyre_message(stack, gyre_events_missed) != NULL ||
+	     gyre_channel_queued_bytes(channel) > PUSH_BYTES_MAX ||
 	     gyre_buffer_append(buffer, client->resp3 ? ">" : "*", 1) < 0 ||
 	     gyre_buffer_append_shared(buffer, gyre_message(stack, published)->bytes) < 0)) {
 		gyre_buffer_destroy(buffer);
@@ -400,13 +401,14 @@ static int push(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static const struct gyre_route notices[] = { GYRE_ROUTE(travel, take_round),
-					     GYRE_ROUTE(published, push), GYRE_ROUTE_END };
+static const struct gyre_route notices[] = { GYRE_ROUTE(travel, take_round), GYRE_ROUTE_END };
+static const struct gyre_route events[] = { GYRE_ROUTE(published, push),
+					    GYRE_ROUTE(gyre_events_missed, push), GYRE_ROUTE_END };
 
 const struct gyre_class client_class = {
 	.name = "client",
 	.state_bytes = sizeof(struct client),
-	.behaviour.notice_routes = notices,
+	.behaviour = { .notice_routes = notices, .event_routes = events },
 };
 
 const struct command client_commands[] = {

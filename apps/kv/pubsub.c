@@ -1,72 +1,86 @@
 /*
- * Publishing. Each loop knows its own subscribers: channels and patterns are trees, and below each
- * name are its clients. What is published goes to every shard, and from there as shared bytes,
- * which are in memory once, to the subscribed clients.
+ * Publishing, on gyre's event stream: a client subscribes to the key of a channel or a pattern, and
+ * what is published there reaches it, as shared bytes that are in memory once. The stream knows
+ * nothing of patterns, so each shard counts those of its clients, and what is published goes to all
+ * shards: the publisher's publishes to the channel, each to those of its own patterns that match.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kv.h"
 
+enum { CHANNELS = 0, PATTERNS = 1 }; /* the variants of commands */
+
+/* The keys of the channels are of no shard, those of patterns of their clients'. */
+struct topic {
+	uint16_t shard;
+	char name[GYRE_EVENT_KEY_BYTES_MAX - sizeof(uint16_t)];
+};
+
+static struct gyre_event_key topic_of(struct topic *topic, const struct shard *shard, int kind,
+				      struct slice name)
+{
+	topic->shard = kind == PATTERNS ? (uint16_t)(shard->index + 1) : 0;
+	memcpy(topic->name, name.bytes, name.count);
+	return (struct gyre_event_key){ topic, (uint32_t)(sizeof(topic->shard) + name.count) };
+}
+
+static bool is_too_long(struct slice name)
+{
+	return name.count > sizeof(((struct topic *)NULL)->name);
+}
+
+/* ---- publishing ---- */
+
 struct publication {
-	const struct call *call;
-	bool is_pattern;
-	struct gyre_bytes *bytes;
+	struct call *call;
 	int64_t receivers;
 };
 
-static void send_to(struct item *subscriber, void *arg)
+static void publish_to(struct publication *publication, int kind, struct slice name)
 {
-	struct publication *publication = (struct publication *)arg;
-	struct gyre_stack *stack = publication->call->stack;
-	struct gyre_address to;
+	const struct call *call = publication->call;
+	struct text text = { 0 };
+	struct gyre_bytes *bytes;
+	struct topic topic;
+	int count;
 
-	memcpy(&to, item_value(subscriber).bytes, sizeof(to));
-	(void)gyre_notify(stack, to,
-			  gyre_new(stack, published, gyre_bytes_ref(publication->bytes)));
-	publication->receivers++;
+	reply_text(&text, kind == PATTERNS ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
+	if (kind == PATTERNS) {
+		reply_bulk(&text, name);
+	}
+	reply_bulk(&text, call->args[1]);
+	reply_bulk(&text, call->args[2]);
+	bytes = text.failed ? NULL : gyre_bytes_create(text.bytes, text.count);
+	free(text.bytes);
+	count = bytes == NULL ? 0
+			      : gyre_publish(call->stack, gyre_new(call->stack, published, bytes),
+					     topic_of(&topic, call->shard, kind, name));
+	publication->receivers += count > 0 ? count : 0;
 }
 
-static void publish_to(struct item *name, void *arg)
+static void publish_if_it_matches(struct item *pattern, void *arg)
 {
 	struct publication *publication = (struct publication *)arg;
-	const struct slice *args = publication->call->args;
-	struct text text = { 0 };
 
-	if (publication->is_pattern && !glob_match(item_key(name), args[1])) {
-		return;
+	if (glob_match(item_key(pattern), publication->call->args[1])) {
+		publish_to(publication, PATTERNS, item_key(pattern));
 	}
-	reply_text(&text,
-		   publication->is_pattern ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
-	if (publication->is_pattern) {
-		reply_bulk(&text, item_key(name));
-	}
-	reply_bulk(&text, args[1]);
-	reply_bulk(&text, args[2]);
-	publication->bytes = text.failed ? NULL : gyre_bytes_create(text.bytes, text.count);
-	if (publication->bytes != NULL) {
-		tree_visit(name->members, 0, tree_count(name->members), false, send_to,
-			   publication);
-	}
-	gyre_bytes_unref(publication->bytes);
-	free(text.bytes);
 }
 
 static void publish(struct call *call)
 {
 	struct publication publication = { .call = call };
-	struct item **names = call->shard->names;
-	struct item *name = *tree_find(&names[0], (double)hash_of(call->args[1]), call->args[1]);
+	struct item *patterns = call->shard->patterns;
 
-	if (name != NULL) {
-		publish_to(name, &publication);
+	if (call->client != NULL && !is_too_long(call->args[1])) {
+		publish_to(&publication, CHANNELS, call->args[1]);
 	}
-	publication.is_pattern = true;
-	tree_visit(names[1], 0, tree_count(names[1]), false, publish_to, &publication);
+	tree_visit(patterns, 0, tree_count(patterns), false, publish_if_it_matches, &publication);
 	reply_head(call->out, ':', publication.receivers);
 }
 
-/* ---- subscribing: to channels, whose variant is 0, and to patterns ---- */
+/* ---- subscribing ---- */
 
 size_t client_subscriptions(const struct client *client)
 {
@@ -85,33 +99,60 @@ static void reply_subscribed(const struct call *call, struct slice name)
 	reply_head(call->out, ':', (int64_t)client_subscriptions(call->client));
 }
 
-static void unsubscribe_from(struct client *client, int kind, struct slice name)
+/* Counts the clients of a shard that are subscribed to a pattern. */
+static bool count_pattern(struct shard *shard, struct slice pattern, uint64_t change)
 {
-	const struct slice self = { (const char *)&client, sizeof(client) };
-	struct item **names = &client->shard->names[kind];
-	double hash = (double)hash_of(name);
-	struct item *item = *tree_find(names, hash, name);
+	double hash = (double)hash_of(pattern);
+	const struct item *item = *tree_find(&shard->patterns, hash, pattern);
+	uint64_t count = 0;
 
 	if (item != NULL) {
-		tree_remove(&item->members, 0, self);
-		if (item->members == NULL) {
-			tree_remove(names, hash, name);
-		}
+		memcpy(&count, item_value(item).bytes, sizeof(count));
 	}
-	tree_remove(&client->names[kind], hash, name);
+	count += change;
+	if (count == 0) {
+		tree_remove(&shard->patterns, hash, pattern);
+		return true;
+	}
+	return tree_put(&shard->patterns, hash, pattern,
+			(struct slice){ (const char *)&count, sizeof(count) }) != NULL;
+}
+
+static void unsubscribe_from(struct client *client, int kind, struct slice name)
+{
+	double hash = (double)hash_of(name);
+	struct topic topic;
+
+	if (*tree_find(&client->names[kind], hash, name) != NULL) {
+		(void)gyre_unsubscribe(gyre_context_stack(client->ctx), &gyre_type_published,
+				       topic_of(&topic, client->shard, kind, name));
+		if (kind == PATTERNS) {
+			(void)count_pattern(client->shard, name, UINT64_MAX);
+		}
+		tree_remove(&client->names[kind], hash, name);
+	}
 }
 
 static bool subscribe_to(struct client *client, int kind, struct slice name)
 {
-	const struct gyre_address address = gyre_self(gyre_context_stack(client->ctx));
-	const struct slice self = { (const char *)&client, sizeof(client) };
+	const struct gyre_subscribe_options options = { .waiting_max = PUSHES_MAX };
 	double hash = (double)hash_of(name);
-	struct item *item = tree_put(&client->shard->names[kind], hash, name, SLICE(""));
+	struct topic topic;
 
-	if (item == NULL ||
-	    tree_put(&item->members, 0, self,
-		     (struct slice){ (const char *)&address, sizeof(address) }) == NULL ||
-	    tree_put(&client->names[kind], hash, name, SLICE("")) == NULL) {
+	if (*tree_find(&client->names[kind], hash, name) != NULL) {
+		return true;
+	}
+	if (kind == PATTERNS && !count_pattern(client->shard, name, 1)) {
+		return false;
+	}
+	if (tree_put(&client->names[kind], hash, name, SLICE("")) == NULL) {
+		if (kind == PATTERNS) {
+			(void)count_pattern(client->shard, name, UINT64_MAX);
+		}
+		return false;
+	}
+	if (gyre_subscribe(gyre_context_stack(client->ctx), &gyre_type_published,
+			   topic_of(&topic, client->shard, kind, name), &options) < 0) {
 		unsubscribe_from(client, kind, name);
 		return false;
 	}
@@ -121,6 +162,10 @@ static bool subscribe_to(struct client *client, int kind, struct slice name)
 static void subscribe(struct call *call)
 {
 	for (size_t i = 1; i < call->count; i++) {
+		if (is_too_long(call->args[i])) {
+			(void)call_refuse(call, "-ERR the name of a channel is too long\r\n");
+			return;
+		}
 		if (!subscribe_to(call->client, call->command->variant, call->args[i])) {
 			(void)call_refuse(call, OUT_OF_MEMORY);
 			return;
@@ -142,31 +187,35 @@ static void unsubscribe(struct call *call)
 		reply_subscribed(call, (struct slice){ NULL, 0 });
 	}
 	while (call->count == 1 && *own != NULL) {
-		struct item *name = tree_take(own, 0);
+		struct item *name = item_create(0, item_key(*own), 0);
 
+		if (name == NULL) {
+			(void)call_refuse(call, OUT_OF_MEMORY);
+			return;
+		}
 		unsubscribe_from(call->client, kind, item_key(name));
 		reply_subscribed(call, item_key(name));
 		item_destroy(name);
 	}
 }
 
+/* Of a client whose actor ends, and with that its subscriptions. */
 void client_unsubscribe(struct client *client)
 {
-	for (int kind = 0; kind < 2; kind++) {
-		while (client->names[kind] != NULL) {
-			struct item *name = tree_take(&client->names[kind], 0);
+	while (client->names[PATTERNS] != NULL) {
+		struct item *name = tree_take(&client->names[PATTERNS], 0);
 
-			unsubscribe_from(client, kind, item_key(name));
-			item_destroy(name);
-		}
+		(void)count_pattern(client->shard, item_key(name), UINT64_MAX);
+		item_destroy(name);
 	}
+	tree_destroy(client->names[CHANNELS]);
 }
 
 const struct command pubsub_commands[] = {
-	{ "psubscribe", subscribe, -2, UNQUEUED | SUBSCRIBED, 0, NONE, RUN, 1 },
+	{ "psubscribe", subscribe, -2, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, PATTERNS },
 	{ "publish", publish, 3, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
-	{ "punsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED, 0, NONE, RUN, 1 },
-	{ "subscribe", subscribe, -2, UNQUEUED | SUBSCRIBED, 0, NONE, RUN, 0 },
-	{ "unsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED, 0, NONE, RUN, 0 },
+	{ "punsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, PATTERNS },
+	{ "subscribe", subscribe, -2, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, CHANNELS },
+	{ "unsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, CHANNELS },
 	{ 0 },
 };

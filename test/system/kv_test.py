@@ -149,6 +149,35 @@ def what_is_published_reaches_all(kv):
         teller.expect(b":2\r\n", "publish", "news", "again")
 
 
+def subscriptions_end_with_what_has_them(kv):
+    with Client(kv) as stays, Client(kv) as teller:
+        stays.expect(b"*3\r\n$10\r\npsubscribe\r\n$2\r\nn*\r\n:1\r\n", "psubscribe", "n*")
+        stays.ask("psubscribe", "n*")  # twice is once
+        with Client(kv) as leaves:
+            leaves.ask("psubscribe", "n*")
+            leaves.ask("subscribe", "news")
+            teller.expect(b":3\r\n", "publish", "news", "x")
+            stays.reply()
+        while (reply := teller.ask("publish", "news", "x")) != b":1\r\n":
+            expect(reply in (b":2\r\n", b":3\r\n"), f"a client has gone, and {reply} get it")
+            stays.reply()
+        stays.reply()
+        stays.ask("subscribe", "a")
+        stays.ask("subscribe", "b")
+        stays.send(encode("unsubscribe"))
+        replies = {stays.reply() for _ in range(2)}
+        expect({b"*3\r\n$11\r\nunsubscribe\r\n$1\r\n" + rest for rest in (b"a\r\n:2\r\n", b"b\r\n:1\r\n")} == replies
+               or {b"*3\r\n$11\r\nunsubscribe\r\n$1\r\n" + rest for rest in (b"b\r\n:2\r\n", b"a\r\n:1\r\n")} == replies,
+               f"{replies}")
+        stays.expect(b"*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:1\r\n", "unsubscribe")
+        stays.expect(b"*3\r\n$12\r\npunsubscribe\r\n$2\r\nn*\r\n:0\r\n", "punsubscribe")
+        teller.expect(b":0\r\n", "publish", "news", "x")
+        stays.expect(b"-ERR the name of a channel is too long\r\n", "subscribe", "x" * 65536)
+        teller.expect(b":0\r\n", "publish", "x" * 65536, "x")
+        stays.ask("subscribe", "x" * 65533)
+        teller.expect(b":1\r\n", "publish", "x" * 65533, "x")
+
+
 def keys_end_in_time(kv):
     with Client(kv) as client:
         for i in range(200):
@@ -185,6 +214,7 @@ def main():
             a_command_sees_those_before_it(kv)
             a_transaction_is_of_one_shard(kv, loops)
             what_is_published_reaches_all(kv)
+            subscriptions_end_with_what_has_them(kv)
             with Client(kv) as client:
                 client.expect(b"+OK\r\n", "flushall")
             keys_end_in_time(kv)
