@@ -36,7 +36,7 @@ HEADERS = os.path.join("include", "gyre")
 # The size of a type and its encoding stands in the type; snapshots and lines of the log are the library's memory.
 SELF_SIZED = {"gyre_encoding", "gyre_log_line", "gyre_snapshot", "gyre_type"}
 ADVICE = "scripts/check_abi.py --keep lists it; an incompatible change raises the soname"
-ENTRY = re.compile(r'^(FROZEN|GROWS|AT)\(([^)]*)\);', re.MULTILINE)
+ENTRY = re.compile(r'^(FROZEN|GROWS|AT|TAIL)\(([^)]*)\);', re.MULTILINE)
 PREAMBLE = """/*
  * What programs have compiled into them: sizes of public structures and places of their members.
  * Another value is another soname; see CONTRIBUTING.md. lib/gyre.inline lists what headers inline.
@@ -56,6 +56,10 @@ PREAMBLE = """/*
 	_Static_assert(offsetof(struct NAME, MEMBER) == (OFFSET) &&              \\
 			       sizeof(((struct NAME *)NULL)->MEMBER) == (BYTES), \\
 		       #MEMBER " of struct " #NAME " was moved or has another size")
+#define TAIL(NAME, MEMBER, OFFSET, BYTES)                                           \\
+	_Static_assert(offsetof(struct NAME, MEMBER) == (OFFSET) &&                 \\
+			       sizeof(((struct NAME *)NULL)->MEMBER[0]) == (BYTES), \\
+		       #MEMBER " of struct " #NAME " was moved or has other elements")
 """
 INLINES_PREAMBLE = """# What the public headers compile into programs, with a digest of its text: frozen with the soname.
 # Written by scripts/check_abi.py --keep, which also compares it with the headers.
@@ -146,7 +150,7 @@ def listed_structs(root, problems):
     structs = {}
     for match in ENTRY.finditer(read(root, LIST, problems)):
         kind, fields = match.group(1), [field.strip() for field in match.group(2).split(",")]
-        if kind == "AT":
+        if kind in ("AT", "TAIL"):
             structs.setdefault(fields[0], ["FROZEN"]).append(fields[1])
         else:
             structs[fields[0]] = [kind]
@@ -213,14 +217,21 @@ def check_versions(root, problems):
                          f"the soname is {soname}, and the version {version}"))
 
 
+def is_tail(root, headers, name, member):
+    """Whether a member is an array without a length, which has the size of an element."""
+    text = read(root, headers.places[name][0], [])
+    return re.search(rf"struct {name} \{{[^}}]*\b{member}\[\];", text) is not None
+
+
 def measure(root, headers):
     """The size of every structure, and offset and size of its members, by the compiler."""
     lines = ["#include <gyre/gyre.h>", "#include <stdio.h>", "int main(void) {"]
     for name, members in headers.structs.items():
         lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
         for member in members:
+            element = "[0]" if is_tail(root, headers, name, member) else ""
             lines.append(f'printf("{name}.{member} %zu, %zu\\n", offsetof(struct {name}, {member}), '
-                         f"sizeof(((struct {name} *)0)->{member}));")
+                         f"sizeof(((struct {name} *)0)->{member}{element}));")
     lines.append("return 0; }")
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "probe.c"), os.path.join(folder, "probe")
@@ -239,7 +250,8 @@ def keep(root, headers):
         for name, members in sorted(headers.structs.items()):
             file.write(f"{'GROWS' if headers.grows(name) else 'FROZEN'}({name}, {sizes[name]});\n")
             for member in members:
-                file.write(f"AT({name}, {member}, {sizes[f'{name}.{member}']});\n")
+                at = "TAIL" if is_tail(root, headers, name, member) else "AT"
+                file.write(f"{at}({name}, {member}, {sizes[f'{name}.{member}']});\n")
     with open(os.path.join(root, INLINES), "w", encoding="utf-8") as file:
         file.write(INLINES_PREAMBLE)
         for name, text in sorted(headers.texts.items()):

@@ -163,6 +163,14 @@ struct gyre_new_tail_is_for_messages_with_tails;
 #define GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING) \
 	GYRE_ASSERT_((ID) >= 0x100, "the type id of " #NAME                                     \
 				    " is below 0x100: those are gyre's own, choose another");   \
+	GYRE_OWN_TAIL_TYPE_(NAME, ID, TAIL, COUNT, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING)
+
+/* The same for types of gyre. */
+#define GYRE_OWN_MESSAGE_TAIL_(NAME, ID, TAIL, COUNT) \
+	GYRE_OWN_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, NULL, 0, NULL)
+
+#define GYRE_OWN_TAIL_TYPE_(NAME, ID, TAIL, COUNT, DESTROY, COPY, ANSWER, ENCODING_BYTES,       \
+			    ENCODING)                                                           \
 	GYRE_ASSERT_(sizeof(struct NAME) - offsetof(struct NAME, TAIL) < GYRE_ALIGNMENT_(NAME), \
 		     #TAIL " of " #NAME " is not an array without a length at its end");        \
 	GYRE_ASSERT_(GYRE_IS_COUNT_(NAME, COUNT), #COUNT " of " #NAME " is not a uint32_t");    \

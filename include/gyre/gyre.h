@@ -66,6 +66,9 @@
 /* messages for whoever has subscribed to them */
 #include <gyre/event.h>
 
+/* finding actors on all nodes by what they do */
+#include <gyre/service.h>
+
 /* many actors behind one address */
 #include <gyre/group.h>
 

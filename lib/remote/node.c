@@ -181,6 +181,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 	nodes->log = life->log;
 	nodes->look_up = life->look_up;
 	nodes->declared_down = life->declared_down;
+	nodes->peer_lost = life->peer_lost;
 	nodes->loops_max = life->loops_max;
 	gy_log_limit_init(&nodes->refusals, REFUSALS_MAX, REFUSALS_MS);
 	(void)pthread_mutex_init(&nodes->mutex, NULL);

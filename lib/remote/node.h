@@ -48,6 +48,7 @@ struct gy_nodes {
 	/* Calls of higher floors: the name directory, and the end of a system. */
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
 	void (*declared_down)(struct gyre_system *system);
+	void (*peer_lost)(struct gyre_system *system, uint16_t node); /* or NULL */
 };
 
 /* What the floor above gives a node. */
@@ -57,6 +58,8 @@ struct gy_nodes_life {
 	const struct gy_log *log;
 	int (*look_up)(struct gyre_system *system, const char *name, struct gyre_address *ret);
 	void (*declared_down)(struct gyre_system *system); /* it is to end with that; any thread */
+	/* A peer is down, of which nobody is told yet; under the mutex. NULL for nothing. */
+	void (*peer_lost)(struct gyre_system *system, uint16_t node);
 };
 
 /* A node of those options, without links; a bad option is named in the log. */

@@ -9,8 +9,9 @@
 
 #include "actor/mail/mail.h"
 #include "base/memory.h"
+#include "remote/message/service_report.h"
 
-enum { IDS_OF_USERS = 0x100 };
+enum { IDS_OF_USERS = 0x100, OWN_TYPES = 4 };
 
 static int add(struct gy_types *types, const struct gyre_type *type)
 {
@@ -32,7 +33,7 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 	while (list != NULL && list[count] != NULL) {
 		count++;
 	}
-	while (slots < 2 * (count + 2)) {
+	while (slots < 2 * (count + OWN_TYPES)) {
 		slots *= 2;
 	}
 	types->mask = slots - 1;
@@ -43,6 +44,8 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 	}
 	(void)add(types, &gyre_type_gyre_node_found);
 	(void)add(types, &gy_type_stopped);
+	(void)add(types, &gyre_type_gy_service_report);
+	(void)add(types, &gyre_type_gy_service_receipt);
 	for (uint32_t i = 0; i < count; i++) {
 		bool good = gy_type_travels(list[i]) && list[i]->id >= IDS_OF_USERS;
 		int r = good ? add(types, list[i]) : -EINVAL;

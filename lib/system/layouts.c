@@ -17,6 +17,10 @@
 	_Static_assert(offsetof(struct NAME, MEMBER) == (OFFSET) &&              \
 			       sizeof(((struct NAME *)NULL)->MEMBER) == (BYTES), \
 		       #MEMBER " of struct " #NAME " was moved or has another size")
+#define TAIL(NAME, MEMBER, OFFSET, BYTES)                                           \
+	_Static_assert(offsetof(struct NAME, MEMBER) == (OFFSET) &&                 \
+			       sizeof(((struct NAME *)NULL)->MEMBER[0]) == (BYTES), \
+		       #MEMBER " of struct " #NAME " was moved or has other elements")
 
 GROWS(gyre_acceptor_options, 192);
 AT(gyre_acceptor_options, bind, 0, 8);
@@ -414,6 +418,14 @@ AT(gyre_listen_event, step, 0, 4);
 AT(gyre_listen_event, reason, 4, 4);
 AT(gyre_listen_event, address, 8, 136);
 AT(gyre_listen_event, channel, 144, 16);
+FROZEN(gyre_listing, 32);
+AT(gyre_listing, version, 0, 8);
+AT(gyre_listing, tag, 8, 8);
+AT(gyre_listing, service_id, 16, 4);
+AT(gyre_listing, total, 20, 4);
+AT(gyre_listing, count, 24, 4);
+AT(gyre_listing, reserved, 28, 4);
+TAIL(gyre_listing, members, 32, 16);
 GROWS(gyre_log_line, 32);
 AT(gyre_log_line, level, 0, 4);
 AT(gyre_log_line, time_ns, 8, 8);
@@ -554,6 +566,11 @@ AT(gyre_route, reserved, 4, 4);
 AT(gyre_route, handler, 8, 8);
 FROZEN(gyre_sent, 8);
 AT(gyre_sent, bytes, 0, 8);
+FROZEN(gyre_service, 24);
+AT(gyre_service, name, 0, 8);
+AT(gyre_service, id, 8, 4);
+AT(gyre_service, messages_count, 12, 4);
+AT(gyre_service, messages, 16, 8);
 FROZEN(gyre_signal, 32);
 AT(gyre_signal, signo, 0, 4);
 AT(gyre_signal, code, 4, 4);

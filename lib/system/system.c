@@ -289,7 +289,8 @@ static int make_node(struct gyre_system *system)
 					    .homes = &system->homes,
 					    .log = &system->log,
 					    .look_up = gyre_system_name_lookup,
-					    .declared_down = gy_system_was_declared_down };
+					    .declared_down = gy_system_was_declared_down,
+					    .peer_lost = gy_services_lost };
 	int r = options == NULL ? 0 : gy_nodes_create(options, &life, &system->homes.nodes);
 
 	if (r == 0 && options != NULL) {

@@ -16,6 +16,7 @@
 #include "remote/link/link.h"
 #include "remote/message/causes.h"
 #include "remote/message/forward.h"
+#include "remote/message/service_report.h"
 #include "remote/peer/peer_life.h"
 #include "remote/types.h"
 #include "remote/wire.h"
@@ -88,7 +89,8 @@ int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *fra
 		frame->bytes = (uint32_t)strlen((const char *)mail->payload);
 		return 0;
 	}
-	if (type->id == GYRE_ID(gyre_node_found)) {
+	if (type->id == GYRE_ID(gyre_node_found) || type->id == GYRE_ID(gy_service_report) ||
+	    type->id == GYRE_ID(gy_service_receipt)) {
 		return 0;
 	}
 	if (type == &gy_type_forwarded) {

@@ -49,6 +49,25 @@ struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id)
 	return peer;
 }
 
+uint16_t gy_peer_next_known(struct gy_nodes *nodes, uint16_t id)
+{
+	uint32_t next = id + 1U;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	for (; next <= UINT16_MAX; next++) {
+		const struct gy_peer *peer = gy_peer_find(nodes, (uint16_t)next);
+
+		if (peer != NULL && peer->address != NULL) {
+			break;
+		}
+		if (nodes->peers.pages[next / GY_PEER_PAGE] == NULL) {
+			next |= GY_PEER_PAGE - 1; /* to the next page */
+		}
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	return next > UINT16_MAX ? 0 : (uint16_t)next;
+}
+
 static char *copy_text(const char *text)
 {
 	size_t bytes = strlen(text) + 1;

@@ -42,6 +42,9 @@ struct gy_peer {
 struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id);
 /* The peer, made if need be; NULL without memory. Any thread. */
 struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id);
+/* The first peer with a higher id that can be dialled, as far as is known; 0 for none. Any thread.
+ */
+uint16_t gy_peer_next_known(struct gy_nodes *nodes, uint16_t id);
 /* A copy of its address from the heap; NULL when it has none. */
 char *gy_peer_address(struct gy_peer *peer);
 /* Adds a peer that somebody has told of, or gives it another address: -EINVAL, -ENOMEM. Any thread.

@@ -192,6 +192,9 @@ static void set_state(struct gy_links *links, struct gy_peer *peer, enum gyre_no
 	gy_store_relaxed(&peer->state, state);
 	gy_log(links->nodes->log, state == GYRE_NODE_UP ? GYRE_LOG_INFO : GYRE_LOG_WARNING,
 	       "node %u: node %u is %s", links->nodes->options.id, peer->id, state_names[state]);
+	if (state == GYRE_NODE_DOWN && links->nodes->peer_lost != NULL) {
+		links->nodes->peer_lost(links->home->options.system, peer->id);
+	}
 	announce(links, &event);
 	if (state == GYRE_NODE_DOWN) {
 		gy_lives_end(peer);
@@ -215,6 +218,24 @@ bool gy_peer_is_alive(const struct gy_peer *peer)
 	uint32_t state = gy_load_relaxed(&peer->state);
 
 	return state == GYRE_NODE_UP || state == GYRE_NODE_SUSPECT;
+}
+
+bool gy_peer_enter_life(struct gy_nodes *nodes, uint16_t id, uint32_t life)
+{
+	const struct gy_peer *peer;
+
+	(void)pthread_mutex_lock(&nodes->mutex);
+	peer = gy_peer_find(nodes, id);
+	if (peer != NULL && gy_peer_is_alive(peer) && gy_life_of(peer->incarnation) == life) {
+		return true;
+	}
+	(void)pthread_mutex_unlock(&nodes->mutex);
+	return false;
+}
+
+void gy_peer_leave_life(struct gy_nodes *nodes)
+{
+	(void)pthread_mutex_unlock(&nodes->mutex);
 }
 
 /* ---- judging ---- */

@@ -40,6 +40,10 @@ void gy_peer_judge(struct gy_links *links, struct gy_peer *peer, uint64_t silenc
 bool gy_peer_is_down(const struct gy_peer *peer);
 /* Up or suspect. */
 bool gy_peer_is_alive(const struct gy_peer *peer);
+/* Whether that is the present life of a peer, which is not down: then it stays so, with the mutex
+ * held, until gy_peer_leave_life(). */
+bool gy_peer_enter_life(struct gy_nodes *nodes, uint16_t id, uint32_t life);
+void gy_peer_leave_life(struct gy_nodes *nodes);
 /* A dial of it has failed. */
 void gy_peer_dial_failed(struct gy_links *links, struct gy_peer *peer);
 /* A link to it broke: what this loop watches there is watched anew. */

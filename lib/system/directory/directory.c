@@ -20,7 +20,8 @@ struct gy_directory *gy_directory_create(const struct gy_homes *homes)
 	gy_rcu_init(&directory->rcu);
 	gy_groups_init(&directory->groups, homes, &directory->rcu);
 	if (gy_names_init(&directory->names, &directory->rcu) < 0 ||
-	    gy_topics_init(&directory->topics, &directory->rcu) < 0) {
+	    gy_topics_init(&directory->topics, &directory->rcu) < 0 ||
+	    gy_services_init(&directory->services, &directory->rcu) < 0) {
 		gy_directory_destroy(directory);
 		return NULL;
 	}
@@ -32,9 +33,11 @@ void gy_directory_destroy(struct gy_directory *directory)
 	if (directory == NULL) {
 		return;
 	}
+	gy_services_empty(&directory->services);
 	gy_rcu_fini(&directory->rcu);
 	gy_names_fini(&directory->names);
 	gy_topics_fini(&directory->topics);
+	gy_services_fini(&directory->services);
 	gy_groups_fini(&directory->groups);
 	gy_memory_put(directory);
 }
@@ -68,8 +71,28 @@ void gy_directory_entry_withdraw(struct gy_house *house)
 	gy_names_withdraw(&directory->names, directory_entry->names);
 	gy_groups_withdraw(&directory->groups, house, directory_entry->memberships);
 	gy_subscriptions_withdraw(&directory->topics, house, &directory_entry->subscriptions);
+	gy_services_withdraw(&directory->services, directory_entry);
+	gy_services_tell(house->home->options.system, house->home);
 	gy_memory_put(directory_entry);
 	house->extra->directory_entry = NULL;
+}
+
+/* ---- what is published ---- */
+
+/* Listings are not published, but wait as what is. */
+static bool claim(struct gy_house *house, struct gyre_mail *mail)
+{
+	return mail->type->id == GYRE_ID(gyre_listing) ? gy_listing_claim(mail)
+						       : gy_event_claim(house, mail);
+}
+
+static void lose(const struct gyre_mail *mail)
+{
+	if (mail->type->id == GYRE_ID(gyre_listing)) {
+		gy_listing_lost(mail);
+	} else {
+		gy_event_lost(mail);
+	}
 }
 
 const struct gy_directory_ops gy_directory_ops = {
@@ -80,7 +103,7 @@ const struct gy_directory_ops gy_directory_ops = {
 	.name = gy_name_reserve,
 	.take_name = gy_name_take,
 	.name_of = gy_name_of,
-	.claim_event = gy_event_claim,
-	.lose_event = gy_event_lost,
+	.claim_event = claim,
+	.lose_event = lose,
 	.publish = gy_publish_own,
 };

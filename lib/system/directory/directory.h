@@ -1,6 +1,6 @@
 /*
- * The directory of a system: by what its actors are found, which is names, groups, and what they
- * have subscribed to.
+ * The directory of a system: by what its actors are found, which is names, groups, services, and
+ * what they have subscribed to.
  */
 #ifndef GY_SYSTEM_DIRECTORY_DIRECTORY_H
 #define GY_SYSTEM_DIRECTORY_DIRECTORY_H
@@ -8,6 +8,7 @@
 #include "actor/house_extra.h"
 #include "system/directory/groups.h"
 #include "system/directory/names.h"
+#include "system/directory/services.h"
 #include "system/directory/topics.h"
 #include "system/rcu.h"
 
@@ -17,13 +18,15 @@ struct gy_name;
 /* ---- entries ---- */
 
 /*
- * How an actor is found: by names, in groups, and by its subscriptions. The entry hangs in the
- * extra part of the house and goes when the actor stops, with all that is in it.
+ * How an actor is found: by names, in groups and services, and by its subscriptions. The entry
+ * hangs in the extra part of the house and goes when the actor stops, with all that is in it.
  */
 struct gy_directory_entry {
 	struct gy_name *names;
 	struct gy_membership *memberships;
 	struct gy_table subscriptions; /* by the hash of their topics */
+	struct gy_list services;       /* memberships; all zero before the first */
+	struct gy_service_watch *listings;
 };
 
 /* NULL when it has none. */
@@ -44,6 +47,7 @@ struct gy_directory {
 	struct gy_names names;
 	struct gy_groups groups;
 	struct gy_topics topics;
+	struct gy_services services;
 };
 
 /* @homes are looked at when the first group is made. NULL when there is no memory. */
