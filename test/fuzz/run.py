@@ -99,6 +99,26 @@ def end(cause=b""):
     return message(7, 0x08, 0, struct.pack("<IIIi", 3, 4, 0, -5) + cause)
 
 
+def service_report(first, last, flags, *changes):
+    """What a node tells of its services; see lib/remote/message/service_report.h."""
+    body = struct.pack("<QQB", first, last, flags)
+    for flags_of, slot, cookie, loop, name in changes:
+        body += struct.pack("<BIIH", flags_of, slot, cookie, loop)
+        if not flags_of & 2:
+            body += struct.pack("<IB", 5, len(name)) + name
+    return body
+
+
+def service_reports():
+    yield service_report(0, 2, 3, (0, 1, 1, 0, b"one"), (2, 2, 1, 0, b""))
+    yield service_report(2, 3, 0, (1, 1, 1, 0, b"one"))
+    yield service_report(0, 0, 3)
+    yield service_report(0, 1, 1, (0, 1, 1, 1, b"two"))
+    yield service_report(1, 9, 2, (0, 3, 1, 1, b"three"), (0, 1, 1, 0, b"one"))
+    yield service_report(3, 4, 0, (2, 1, 1, 0, b""))
+    yield service_report(3, 4, 0, (0, 1 << 30, 1, 0, b"one"))
+
+
 def link_streams():
     """From the first byte, and from where the link is open on."""
     number = struct.pack("<Q", 41)
@@ -117,6 +137,9 @@ def link_streams():
                  message(10, 2, 0, struct.pack("<i", -5)), message(11, 0x4B, 0, b"adder"),
                  message(6, *texts, text), message(6, 0x2000, 0, b"unknown"), frame(4, b"", b""),
                  message(6, *sizes, number, slot=1), message(8, *sizes, number, cookie=2)]
+    services = [message(8, 0x74, tail_layout_of(0, 4, 4, 1, 0), struct.pack("<I", len(report)) + report)
+                for report in service_reports()]
+    services += [message(9, 0x75, layout_of(0, 8), number), message(6, 0x74, tail_layout_of(0, 4, 4, 1, 0), b"\0\0\0\0")]
     ask = struct.pack("<Q", 10)
     heads = [frame(14, b"", number, 300), message(6, *sizes, number, index=300), frame(14, b"", number, 300),
              frame(14, b"", number, 300), message(8, *sizes, number, index=511), frame(16, ask, number, 511),
@@ -137,6 +160,7 @@ def link_streams():
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
             b"".join(ends), b"".join(ends + all_kinds), orders[0] + fails, b"".join(orders[:3]) + fails + all_kinds[3],
+            b"".join(services), b"".join(services + all_kinds),
             b"".join(with_tails), b"".join(with_tails + all_kinds), b"".join(heads[1:]), b"".join(heads[1:9] + all_kinds),
             heads[1] + heads[4] + 40 * (heads[2] + heads[5]), heads[0],
             b"".join(fragments(1, whole, 70)), b"".join(fragments(1, whole_tail, 70)),
@@ -205,6 +229,11 @@ def seeds(name):
         return
     if name == "socket_address":
         yield from socket_addresses()
+        return
+    if name == "services":
+        reports = list(service_reports())
+        for what in range(0, 256, 5):
+            yield b"".join(bytes([what + at & 0xFF, len(report)]) + report for at, report in enumerate(reports))
         return
     if name == "link_handshake":
         yield from (stream[4:] for stream in link_streams() if stream[3] == 1)

@@ -237,17 +237,10 @@ static enum deed draw_deed(struct self *self)
 	return (enum deed)deed;
 }
 
-static void do_other(struct gyre_stack *stack, enum deed deed)
+/* What actors do to be found, and to find others. */
+static void do_to_be_found(struct gyre_stack *stack, enum deed deed)
 {
 	switch (deed) {
-	case DEED_UNSTASH:
-		unstash(stack, one_in(&self_of(stack)->random, 2) ? UINT32_MAX : 1);
-		break;
-	case DEED_BECOME:
-	case DEED_NESTED:
-	case DEED_UNBECOME:
-		become(stack, deed);
-		break;
 	case DEED_REGISTER:
 		register_name(stack);
 		break;
@@ -269,6 +262,34 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 		break;
 	case DEED_PUBLISH:
 		publish(stack);
+		break;
+	case DEED_SERVE:
+		join_service(stack);
+		break;
+	case DEED_SERVE_NO_MORE:
+		leave_service(stack);
+		break;
+	case DEED_PICK:
+		pick_service(stack);
+		break;
+	case DEED_WATCH_SERVICE:
+		watch_service(stack);
+		break;
+	default:
+		burn(self_of(stack));
+	}
+}
+
+static void do_other(struct gyre_stack *stack, enum deed deed)
+{
+	switch (deed) {
+	case DEED_UNSTASH:
+		unstash(stack, one_in(&self_of(stack)->random, 2) ? UINT32_MAX : 1);
+		break;
+	case DEED_BECOME:
+	case DEED_NESTED:
+	case DEED_UNBECOME:
+		become(stack, deed);
 		break;
 	case DEED_TIMER:
 		start_timer(stack);
@@ -300,7 +321,7 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_CANCEL:
 		break;
 	default:
-		burn(self_of(stack));
+		do_to_be_found(stack, deed);
 	}
 }
 

@@ -475,6 +475,9 @@ void expect_event(struct gyre_stack *stack)
 	case GYRE_ID(gyre_events_missed):
 		expect_missed(self, gyre_message(stack, gyre_events_missed));
 		break;
+	case GYRE_ID(gyre_listing):
+		expect_listing(self, gyre_message(stack, gyre_listing));
+		break;
 	case GYRE_ID(gyre_stopping):
 		expect_stopping(stack, gyre_message(stack, gyre_stopping));
 		break;

@@ -33,6 +33,7 @@ enum {
 	PINNED_MAX = 2,
 	PLACES_MAX = LOOPS_MAX + PINNED_MAX,
 	TOPICS = 4,
+	SERVICES = 3,
 	HEARD = 16, /* publishers of whom an actor knows what it has heard last */
 };
 
@@ -251,6 +252,10 @@ enum deed {
 	DEED_SUBSCRIBE,
 	DEED_UNSUBSCRIBE,
 	DEED_PUBLISH,
+	DEED_SERVE,
+	DEED_SERVE_NO_MORE,
+	DEED_PICK,
+	DEED_WATCH_SERVICE,
 	DEED_TIMER,
 	DEED_TIMER_STOP,
 	DEED_IDLE,
@@ -376,6 +381,9 @@ struct self {
 	uint32_t meant;	      /* groups that it was ever in */
 	uint32_t topics;      /* a bit each */
 	uint32_t topics_ever; /* likewise */
+	uint32_t services;    /* a bit each */
+	uint32_t listed;      /* services that it watches, likewise */
+	uint64_t versions[SERVICES];
 	struct heard heard[HEARD];
 	uint64_t idle_ns;	  /* 0 for off */
 	struct gyre_address pact; /* it ends with that one */
@@ -601,6 +609,16 @@ void publish(struct gyre_stack *stack);
 void rumour_ends(struct world *world);
 void expect_rumour(struct self *self, const struct rumour *rumour);
 void expect_missed(struct self *self, const struct gyre_events_missed *missed);
+
+/* ---- serving.c ---- */
+
+void join_service(struct gyre_stack *stack);
+void leave_service(struct gyre_stack *stack);
+void pick_service(struct gyre_stack *stack);
+void watch_service(struct gyre_stack *stack);
+void expect_listing(struct self *self, const struct gyre_listing *listing);
+/* All actors have ended. */
+void expect_no_service(struct world *world);
 
 /* ---- sending.c ---- */
 

@@ -292,6 +292,7 @@ static void check_counters(struct world *world, struct tally *tally)
 		     (unsigned long)counters.dropped[i], (unsigned long)world->lost[i]);
 	}
 	check_late(world);
+	expect_no_service(world);
 	must(world, 0, world->rumours == 0, "%lu events have neither come nor been lost",
 	     (unsigned long)world->rumours);
 	must(world, 0, counters.sent == ends, "%lu were sent, %lu have ended",
