@@ -270,6 +270,10 @@ def test_restart():
            "the worker has ended: Input/output error\n", "another life")
 
 
+def test_service():
+    expect(run("service") == "a clerk is on node 2\n2 apples: 42\nnobody serves any more\n", "another sale")
+
+
 def test_shutdown():
     lines = run("shutdown").splitlines()
     expect(lines == [*(f"order {i} is packed" for i in (1, 2, 3)), "3 orders are in the books"], f"it printed {lines}")
