@@ -8,7 +8,7 @@
  *					  .types = types, .secret = secret };
  *
  * Delivery is at most once, and in the order of the calls for each sender, receiver and kind. A
- * loop has one link, a TCP connection, to each node that its actors send to. When a link breaks,
+ * loop has one link, a connection, to each node that its actors send to. When a link breaks,
  * messages on their way are lost or have arrived; nothing older arrives later, because the other
  * node takes nothing from the next link before it is done with the last.
  *
@@ -53,6 +53,25 @@
  * With a secret, or with certificates, links are encrypted, and each end has proved to the other
  * that it has the secret, or a certificate. With neither, anybody who can connect, or get between
  * two nodes, may send anything to any actor, and stop it.
+ *
+ * Nodes of one machine can have links over Unix sockets: @listen and addresses of peers may be
+ * "unix:/run/node.socket", or "unix:@name" for an abstract name, and some peers may be dialled so,
+ * others over TCP. Such links need neither secret nor certificates, and use them if they are given.
+ * Each end asks the kernel for the user of the other: it has to be the effective user of the own
+ * process, or one of @users, the superuser being no exception. Otherwise the connection is closed
+ * before anything is read from it or sent, with a line in the log that names user and process.
+ *
+ * - Of the process that listens, the kernel tells the effective user at the time when it began to:
+ *   a node that changes its user after gyre_system_create() has to be allowed as the former one.
+ * - The file of a socket is made when the node is created. One that a killed process has left is
+ *   replaced; another process that listens there is waited for, for @listen_wait_ns. It is removed
+ *   at the end, unless another process has made its own since. Beside the file stands, for a
+ *   moment, its lock, so the folder has to be writable; nobody else should be able to write there.
+ * - A file can be reached by processes that see its folder, also from other containers and network
+ *   namespaces; an abstract name by those of the same network namespace, whoever they are.
+ * - In a user namespace users have the ids that they are mapped to there, on each side; those that
+ *   are not mapped all have that of /proc/sys/kernel/overflowuid, 65534: run no node as that user
+ *   there, and do not allow it. Processes of another PID namespace may have the id 0 in logs.
  */
 #ifndef GYRE_NODE_H
 #define GYRE_NODE_H
@@ -66,6 +85,9 @@ struct gyre_tls_context;
 /** GYRE_NODE_NAME_BYTES_MAX - the longest name of a cluster, without its final 0 */
 #define GYRE_NODE_NAME_BYTES_MAX 63
 
+/** GYRE_NODE_USERS_MAX - how many users a node can allow besides its own */
+#define GYRE_NODE_USERS_MAX 64
+
 /**
  * GYRE_NODE_EXIT_DECLARED_DOWN - the exit status of a program that ends because its node was
  * declared down: that of a temporary failure, as EX_TEMPFAIL
@@ -75,7 +97,8 @@ struct gyre_tls_context;
 /**
  * struct gyre_node_peer - where another node can be reached
  * @id: the id of the node, not 0; a list ends with an entry whose id is 0
- * @address: "tcp://HOST:PORT"
+ * @address: "tcp://HOST:PORT"; or, for a node of the same machine, "unix:/PATH" or "unix:@NAME", see
+ *   gyre/socket_address.h. Its path begins with a slash
  */
 struct gyre_node_peer {
 	uint16_t id;
@@ -101,7 +124,7 @@ typedef int (*gyre_node_told_fn)(struct gyre_system *system, const struct gyre_n
  * @start: begins, and sets @ret_engine, which the other functions get. A negative errno fails
  *   gyre_system_create()
  * @publish: announces where this node can be reached: @listen of struct gyre_node_options, with the
- *   actual port for 0; not called for a node that does not listen
+ *   actual port for 0; not called for a node without @listen
  * @watch: from now on the engine tells of each other node, and at once of those that it knows
  * @stop: the last call; withdraws the announcement
  *
@@ -119,7 +142,8 @@ struct gyre_membership {
  * struct gyre_node_options - a system as a node; all but @id may be 0 for the default
  * @id: the id of the node, unique in its cluster, not 0
  * @cluster: a name that all nodes must share, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
- * @listen: "tcp://HOST:PORT" where other nodes reach this one; NULL for a node that only dials.
+ * @listen: "tcp://HOST:PORT" where other nodes reach this one; or "unix:/PATH" or "unix:@NAME" where
+ *   those of the machine do; NULL for a node that only dials, unless it has @listen_local.
  *   Messages go over links that their sender has dialled, so such a node can only send notices: its
  *   asks of other nodes, its watches there and gyre_node_lookup() fail at once with -EADDRNOTAVAIL
  * @listen_wait_ns: how long to try, 1e6 to 6e10, while another process listens there, such as one
@@ -144,8 +168,8 @@ struct gyre_membership {
  * @tls: the certificates of the node, with the CA of its cluster, see tls.h: links are encrypted,
  *   and no node has one whose certificate that CA has not signed, whatever its name. The node takes
  *   a reference. NULL for none
- * @allow_public: listen on an address other than loopback even without @secret or @tls, in the
- *   clear and open to everybody
+ * @allow_public: listen on an address of TCP other than loopback even without @secret or @tls, in
+ *   the clear and open to everybody
  * @link_bytes_max: how many bytes of messages may wait for, or be on their way to, a peer on one
  *   link, 65536 to 2^30; beyond it a send fails with -EAGAIN; 4 MiB. Of incoming messages that are
  *   too large for one frame, a link keeps the parts that have come, at most as many bytes as this
@@ -167,6 +191,14 @@ struct gyre_membership {
  * @end_when_declared_down: if another node has declared this one down, it stops instead of taking a
  *   new life, for a supervisor to start it anew: gyre_main() returns GYRE_NODE_EXIT_DECLARED_DOWN,
  *   gyre_system_wait() and gyre_system_run() return -ESTALE
+ * @listen_local: "unix:/PATH" or "unix:@NAME", where other nodes of the machine reach this one
+ *   besides @listen; NULL for nowhere. Peers that it dials over Unix sockets learn this address, or
+ *   @listen without it. No membership engine is told
+ * @listen_mode: the permissions of the files of Unix sockets that it listens on, 1 to 0777; 0600, or
+ *   0666 with @users. Whoever may connect is checked besides
+ * @users: the ids of users whose processes may have links over Unix sockets, besides the effective
+ *   user of this process; copied; NULL for none
+ * @users_count: how many they are, at most GYRE_NODE_USERS_MAX
  */
 struct gyre_node_options {
 	uint16_t id;
@@ -194,6 +226,10 @@ struct gyre_node_options {
 	uint64_t redial_max_ns;
 	uint64_t away_ns;
 	bool end_when_declared_down;
+	const char *listen_local;
+	const uint32_t *users;
+	uint32_t users_count;
+	uint32_t listen_mode;
 };
 
 /**
@@ -261,7 +297,7 @@ GYRE_API uint16_t gyre_system_node_id(const struct gyre_system *system);
  * gyre_system_node_port() - the port that a node listens on, also if it asked for port 0
  * @system: the system
  *
- * Return: the port; 0 when it does not listen.
+ * Return: the port; 0 when it does not listen, or listens on Unix sockets alone.
  * Ownership: a value.
  * Context: any thread, in any phase.
  * Since: 0.1
@@ -302,6 +338,7 @@ static inline int gyre_system_node_resolved_options(const struct gyre_system *sy
  * Errors:
  *   -EINVAL  an argument is NULL, the id is 0 or the node's own, the system is no node, or the
  *            address cannot be understood
+ *   -ENAMETOOLONG  the path of a Unix socket has more than 107 bytes
  *   -ENOMEM  there is no memory
  * Ownership: @peer stays the caller's.
  * Context: any thread, in any phase.

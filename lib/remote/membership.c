@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "remote/node.h"
+#include "remote/node_address.h"
 
 /* ---- the static list ---- */
 
@@ -75,11 +76,11 @@ int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system)
 
 	nodes->system = system;
 	r = start(nodes, &nodes->engines[0], &static_list, options->peers);
-	if (r == -EINVAL) {
+	if (r == -EINVAL || r == -ENAMETOOLONG) {
 		gy_log(nodes->log, GYRE_LOG_ERROR,
 		       "a peer of node %u is not understood: its id must not be 0 or the node's "
-		       "own, and an address looks like tcp://10.0.0.2:9000",
-		       options->id);
+		       "own, and %s",
+		       options->id, gy_node_address_remedy(r));
 	}
 	if (r == 0 && options->membership != NULL) {
 		r = start(nodes, &nodes->engines[1], options->membership, options->membership_arg);

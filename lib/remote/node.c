@@ -5,10 +5,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 
 #include <gyre/listen.h>
 #include <gyre/name.h>
@@ -20,13 +19,15 @@
 #include "remote/link/link.h"
 #include "remote/link/links.h"
 #include "remote/membership.h"
+#include "remote/node_address.h"
 #include "remote/peer/dial_only.h"
 #include "remote/peer/peer.h"
 #include "remote/peer/peer_life.h"
 #include "remote/secret.h"
 #include "remote/types.h"
 
-enum { LOOPBACK_IPV4 = 127 };
+/* Of the file of a Unix socket: whoever may connect is checked besides. */
+enum { MODE_ALONE = 0600, MODE_OF_ALL = 0666, MODE_MAX = 0777 };
 /* Lines about those that have dialled, and are refused, in a minute. */
 enum { REFUSALS_MAX = 20, REFUSALS_MS = 60000 };
 
@@ -54,6 +55,8 @@ static int check_all(const struct gyre_node_options *o, const struct gy_log *log
 		{ "redial_min_ns", o->redial_min_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(60) },
 		{ "redial_max_ns", o->redial_max_ns, o->redial_min_ns, GYRE_SECONDS(3600) },
 		{ "away_ns", o->away_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(3600) },
+		{ "listen_mode", o->listen_mode, 1, MODE_MAX },
+		{ "users_count", o->users_count, 0, GYRE_NODE_USERS_MAX },
 		{ "bytes of cluster", strlen(o->cluster), 1, GYRE_NODE_NAME_BYTES_MAX },
 		{ "id", o->id, 1, UINT16_MAX },
 	};
@@ -67,6 +70,57 @@ static int check_all(const struct gyre_node_options *o, const struct gy_log *log
 			return -EINVAL;
 		}
 	}
+	return 0;
+}
+
+/* An address to listen on, where it is one of a Unix socket; others are looked at when they are
+ * bound. */
+static int check_unix(const char *name, const char *text, const struct gy_log *log)
+{
+	int r = gy_node_address_check(text);
+
+	if (r < 0) {
+		gy_log(log, GYRE_LOG_ERROR, "%s of the node is \"%s\": %s", name, text,
+		       gy_node_address_remedy(r));
+	}
+	return r;
+}
+
+static int check_addresses(const struct gyre_node_options *o, const struct gy_log *log)
+{
+	int r = o->listen != NULL && gy_node_address_is_unix(o->listen)
+			? check_unix("listen", o->listen, log)
+			: 0;
+
+	if (r < 0 || o->listen_local == NULL) {
+		return r;
+	}
+	if (!gy_node_address_is_unix(o->listen_local)) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "listen_local of the node is \"%s\": it must be a Unix socket, as "
+		       "unix:/run/node.socket",
+		       o->listen_local);
+		return -EINVAL;
+	}
+	return check_unix("listen_local", o->listen_local, log);
+}
+
+/* Copies the list: it is the caller's. */
+static int keep_users(struct gy_nodes *nodes)
+{
+	struct gyre_node_options *o = &nodes->options;
+
+	for (uint32_t i = 0; i < o->users_count; i++) {
+		if (o->users == NULL || o->users[i] == UINT32_MAX) {
+			gy_log(nodes->log, GYRE_LOG_ERROR,
+			       "users of the node has no user at place %u of %u: give it as many "
+			       "ids as users_count says",
+			       i, o->users_count);
+			return -EINVAL;
+		}
+		nodes->users[i] = o->users[i];
+	}
+	o->users = o->users_count == 0 ? NULL : nodes->users;
 	return 0;
 }
 
@@ -92,6 +146,8 @@ static struct gyre_node_options resolve(const struct gyre_node_options *options)
 	o.redial_min_ns = or_else(o.redial_min_ns, GYRE_MILLISECONDS(100));
 	o.redial_max_ns = or_else(o.redial_max_ns, GYRE_SECONDS(10));
 	o.away_ns = or_else(o.away_ns, GYRE_SECONDS(5));
+	o.listen_mode =
+		(uint32_t)or_else(o.listen_mode, o.users_count == 0 ? MODE_ALONE : MODE_OF_ALL);
 	return o;
 }
 
@@ -148,6 +204,12 @@ static int init(struct gy_nodes *nodes)
 	int r = check_all(&nodes->options, nodes->log);
 
 	if (r == 0) {
+		r = check_addresses(&nodes->options, nodes->log);
+	}
+	if (r == 0) {
+		r = keep_users(nodes);
+	}
+	if (r == 0) {
 		r = check_tls(nodes);
 	}
 	if (r == 0) {
@@ -195,15 +257,18 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 	return 0;
 }
 
-static bool is_loopback(const struct gyre_socket_address *address)
+static int keep_text(const char *text, char **ret_kept)
 {
-	const struct sockaddr *any = (const struct sockaddr *)&address->storage;
-	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)(const void *)any;
-	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)(const void *)any;
+	char *place;
 
-	return any->sa_family == AF_INET
-		       ? ntohl(ipv4->sin_addr.s_addr) >> 24 == LOOPBACK_IPV4
-		       : any->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+	gy_assert(*ret_kept == NULL);
+	*ret_kept = (char *)gy_memory_get(gy_text_bytes(text));
+	if (*ret_kept == NULL) {
+		return -ENOMEM;
+	}
+	place = *ret_kept;
+	(void)gy_text_keep(text, &place);
+	return 0;
 }
 
 /* Keeps the address that it listens on; others cannot dial port 0. */
@@ -211,40 +276,39 @@ static int keep_listen(struct gy_nodes *nodes, const struct gyre_socket_address 
 {
 	const char *text = nodes->options.listen;
 	const char *port = strrchr(text, ':');
-	char found[GYRE_SOCKET_ADDRESS_TEXT_MAX];
-	char *place;
+	int r = gyre_socket_address_format(bound, sizeof(nodes->told_address), nodes->told_address);
 
+	if (r < 0) {
+		return r;
+	}
 	if (port != NULL && strcmp(port, ":0") == 0) {
-		int r = gyre_socket_address_format(bound, sizeof(found), found);
+		text = nodes->told_address;
+	}
+	r = keep_text(text, &nodes->listen);
+	nodes->options.listen = nodes->listen;
+	return r;
+}
 
-		if (r < 0) {
-			return r;
-		}
-		text = found;
-	}
-	gy_assert(nodes->listen == NULL);
-	nodes->listen = (char *)gy_memory_get(gy_text_bytes(text));
-	if (nodes->listen == NULL) {
-		return -ENOMEM;
-	}
-	place = nodes->listen;
-	nodes->options.listen = gy_text_keep(text, &place);
-	return 0;
+static int bind_and_listen(struct gy_nodes *nodes, struct gyre_system *system, const char *text,
+			   struct gyre_socket_address *ret_bound)
+{
+	const struct gyre_acceptor_options acceptor = { .bind = text,
+							.init_channel = gy_link_accept,
+							.mode = nodes->options.listen_mode,
+							.wait_ns = nodes->options.listen_wait_ns,
+							.ret_address = ret_bound };
+	struct gyre_address address;
+
+	return gyre_system_listen(system, &acceptor, &address);
 }
 
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 {
 	struct gyre_socket_address bound = { 0 };
-	const struct gyre_acceptor_options acceptor = { .bind = nodes->options.listen,
-							.init_channel = gy_link_accept,
-							.wait_ns = nodes->options.listen_wait_ns,
-							.ret_port = &nodes->port,
-							.ret_address = &bound };
-	struct gyre_address address;
-	int r = gyre_system_listen(system, &acceptor, &address);
+	int r = bind_and_listen(nodes, system, nodes->options.listen, &bound);
 
 	if (r == 0 && nodes->secrets_count == 0 && nodes->options.tls == NULL &&
-	    !nodes->options.allow_public && !is_loopback(&bound)) {
+	    !nodes->options.allow_public && gy_node_address_is_public(&bound)) {
 		gy_log(nodes->log, GYRE_LOG_ERROR,
 		       "node %u is not to listen on %s without a secret or TLS: give it one, or "
 		       "allow it by allow_public",
@@ -252,7 +316,25 @@ static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)
 		r = -EPERM;
 	}
 	if (r == 0) {
+		nodes->port = gyre_socket_address_port(&bound);
 		r = keep_listen(nodes, &bound);
+	}
+	return r;
+}
+
+/* Peers of the machine are told this address rather than the other one. */
+static int listen_locally(struct gy_nodes *nodes, struct gyre_system *system)
+{
+	struct gyre_socket_address bound = { 0 };
+	int r = bind_and_listen(nodes, system, nodes->options.listen_local, &bound);
+
+	if (r == 0) {
+		r = gyre_socket_address_format(&bound, sizeof(nodes->told_address),
+					       nodes->told_address);
+	}
+	if (r >= 0) {
+		r = keep_text(nodes->options.listen_local, &nodes->listen_local);
+		nodes->options.listen_local = nodes->listen_local;
 	}
 	return r;
 }
@@ -264,14 +346,12 @@ void gy_nodes_add_home(struct gy_nodes *nodes, struct gy_home *home)
 
 int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system)
 {
-	if (nodes->options.listen != NULL) {
-		int r = listen_on(nodes, system);
+	int r = nodes->options.listen == NULL ? 0 : listen_on(nodes, system);
 
-		if (r < 0) {
-			return r;
-		}
+	if (r == 0 && nodes->options.listen_local != NULL) {
+		r = listen_locally(nodes, system);
 	}
-	return gy_membership_start(nodes, system);
+	return r < 0 ? r : gy_membership_start(nodes, system);
 }
 
 void gy_nodes_destroy(struct gy_nodes *nodes)
@@ -291,6 +371,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes)
 	gy_secrets_fini(nodes);
 	gyre_tls_context_unref(nodes->options.tls);
 	gy_memory_put(nodes->listen);
+	gy_memory_put(nodes->listen_local);
 	gy_memory_put(nodes);
 }
 

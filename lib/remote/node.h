@@ -32,9 +32,13 @@ struct gy_nodes {
 	uint64_t incarnation; /* atomic: its life; written under the mutex */
 	uint32_t loops_max;
 	uint16_t port;
-	char *listen;			  /* of its options, with the port that it got */
-	struct gy_node_engine engines[2]; /* the static list, and perhaps another */
-	bool ending;			  /* for it was declared down; under the mutex */
+	char *listen; /* of its options, with the port that it got */
+	char *listen_local;
+	/* Where it listens, as it tells peers over Unix sockets; "" for nowhere. */
+	char told_address[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	uint32_t users[GYRE_NODE_USERS_MAX]; /* of its options */
+	struct gy_node_engine engines[2];    /* the static list, and perhaps another */
+	bool ending;			     /* for it was declared down; under the mutex */
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
 	struct gy_remote_ops ops;
@@ -71,6 +75,12 @@ void gy_nodes_add_home(struct gy_nodes *nodes, struct gy_home *home);
 int gy_nodes_start(struct gy_nodes *nodes, struct gyre_system *system);
 /* All loops have ended. NULL is allowed. */
 void gy_nodes_destroy(struct gy_nodes *nodes);
+
+/* Whether others can dial it, at one address at least. */
+static inline bool gy_node_listens(const struct gy_nodes *nodes)
+{
+	return nodes->options.listen != NULL || nodes->options.listen_local != NULL;
+}
 
 /* Told by an engine, or a user. */
 int gy_node_peer_found(struct gyre_system *system, const struct gyre_node_peer *told);

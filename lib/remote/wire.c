@@ -8,6 +8,7 @@ enum {
 	FRAGMENT_HEAD_BYTES = 12,
 	MAGIC = 0x65727967, /* "gyre" */
 	PROVES = 1,
+	TELLS_ADDRESS = 2,
 	ERRNO_MAX = 4095,
 };
 
@@ -86,6 +87,7 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out)
 				     .room = GY_HELLO_BYTES_MAX - GY_WIRE_WORD_BYTES,
 				     .max = GY_HELLO_BYTES_MAX - GY_WIRE_WORD_BYTES };
 	uint8_t name_bytes = (uint8_t)strlen(hello->cluster);
+	uint8_t address_bytes = (uint8_t)strlen(hello->address);
 	uint32_t word;
 
 	gyre_encode_u32(&body, MAGIC);
@@ -97,17 +99,30 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out)
 	gyre_encode_u32(&body, hello->over);
 	encode_u16(&body, hello->loop);
 	encode_u16(&body, hello->port);
-	encode_u16(&body, hello->proves ? PROVES : 0);
+	encode_u16(&body, (hello->proves ? PROVES : 0) | (address_bytes > 0 ? TELLS_ADDRESS : 0));
 	gyre_encode_u32(&body, hello->message_bytes_max);
 	gyre_encode_u32(&body, hello->window_bytes);
 	gyre_encode_u64(&body, hello->dial);
 	gyre_encode_bytes(&body, hello->nonce, sizeof(hello->nonce));
 	gyre_encode_u8(&body, name_bytes);
 	gyre_encode_bytes(&body, hello->cluster, name_bytes);
+	if (address_bytes > 0) {
+		gyre_encode_u8(&body, address_bytes);
+		gyre_encode_bytes(&body, hello->address, address_bytes);
+	}
 	gy_assert(body.error == 0);
 	word = htole32((uint32_t)GY_WIRE_HELLO << GY_WIRE_KIND_SHIFT | (uint32_t)body.count);
 	memcpy(out, &word, sizeof(word));
 	return GY_WIRE_WORD_BYTES + (uint32_t)body.count;
+}
+
+/* A text that is not empty. */
+static bool decode_address(struct gyre_decoder *in, char address[GYRE_SOCKET_ADDRESS_TEXT_MAX])
+{
+	uint8_t bytes = gyre_decode_u8(in);
+
+	return bytes > 0 && bytes < GYRE_SOCKET_ADDRESS_TEXT_MAX &&
+	       gyre_decode_bytes(in, address, bytes) && strlen(address) == bytes;
 }
 
 int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_hello)
@@ -116,6 +131,7 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 	uint32_t magic = gyre_decode_u32(&in);
 	struct gy_hello hello = { 0 };
 	uint8_t name_bytes;
+	uint16_t flags;
 
 	hello.version_min = decode_u16(&in);
 	hello.version_max = decode_u16(&in);
@@ -129,14 +145,16 @@ int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_h
 	hello.over = gyre_decode_u32(&in);
 	hello.loop = decode_u16(&in);
 	hello.port = decode_u16(&in);
-	hello.proves = (decode_u16(&in) & PROVES) != 0;
+	flags = decode_u16(&in);
+	hello.proves = (flags & PROVES) != 0;
 	hello.message_bytes_max = gyre_decode_u32(&in);
 	hello.window_bytes = gyre_decode_u32(&in);
 	hello.dial = gyre_decode_u64(&in);
 	(void)gyre_decode_bytes(&in, hello.nonce, sizeof(hello.nonce));
 	name_bytes = gyre_decode_u8(&in);
 	if (name_bytes > GYRE_NODE_NAME_BYTES_MAX ||
-	    !gyre_decode_bytes(&in, hello.cluster, name_bytes) || magic != MAGIC) {
+	    !gyre_decode_bytes(&in, hello.cluster, name_bytes) || magic != MAGIC ||
+	    ((flags & TELLS_ADDRESS) != 0 && !decode_address(&in, hello.address))) {
 		return -EPROTO;
 	}
 	*ret_hello = hello;

@@ -1,6 +1,7 @@
 /*
- * What nodes say to each other: frames, one after the other on a TCP connection that one loop of
- * one node has dialled to another node. Messages go from the dialler; both sides send the rest.
+ * What nodes say to each other: frames, one after the other on a connection, of TCP or of a Unix
+ * socket, that one loop of one node has dialled to another node. Messages go from the dialler; both
+ *sides send the rest.
  *
  * All numbers are little-endian. A frame begins with a word: the bytes of its body in the lower 17
  * bits, then the lower 7 bits of the index of its head, its kind in 5 bits, and the upper 3 bits of
@@ -49,6 +50,7 @@
 
 #include <gyre/encode.h>
 #include <gyre/node.h>
+#include <gyre/socket_address.h>
 
 #include "actor/mail/mail.h"
 
@@ -94,7 +96,7 @@ enum {
 	GY_WIRE_VERSION = 6,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
-	GY_HELLO_BYTES_MAX = 256,
+	GY_HELLO_BYTES_MAX = 320,
 	GY_LINK_HANDSHAKE_BYTES_MAX =
 		1024,		      /* of a frame before the link is open; more than there are */
 	GY_PARTIAL_MESSAGES_MAX = 64, /* messages in fragments that a receiver keeps */
@@ -334,6 +336,8 @@ struct gy_hello {
 	uint64_t dial; /* counts those of that loop to that node; 0 in the answer */
 	unsigned char nonce[GY_NONCE_BYTES];
 	char cluster[GYRE_NODE_NAME_BYTES_MAX + 1];
+	/* Where it listens, over a Unix socket, whose own address tells nothing; "" otherwise. */
+	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 };
 
 /* A whole frame, of at most GY_HELLO_BYTES_MAX bytes. How many. */

@@ -33,6 +33,7 @@ static void say_and_hear(const struct gy_hello *hello)
 	check(again.message_bytes_max == hello->message_bytes_max);
 	check(memcmp(again.nonce, hello->nonce, sizeof(again.nonce)) == 0);
 	check(strcmp(again.cluster, hello->cluster) == 0);
+	check(strcmp(again.address, hello->address) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -44,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(r == -EPROTO && hello.node == 77 && hello.window_bytes == 77);
 	} else {
 		check(memchr(hello.cluster, '\0', sizeof(hello.cluster)) != NULL);
+		check(memchr(hello.address, '\0', sizeof(hello.address)) != NULL);
 		say_and_hear(&hello);
 	}
 	return 0;

@@ -51,10 +51,11 @@ def frame(kind, head, body, index=0):
 
 
 def hello(version=6, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
-          over=0):
+          over=0, address=b""):
     body = struct.pack("<IHHHHQIHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
                        over, 0, 0, flags, 1 << 24, 1 << 22, dial)
-    return frame(1, b"", body + b"n" * 32 + bytes([len(cluster)]) + cluster)
+    told = bytes([len(address)]) + address if flags & 2 else b""
+    return frame(1, b"", body + b"n" * 32 + bytes([len(cluster)]) + cluster + told)
 
 
 def message(kind, type_id, layout, body, slot=0, cookie=1, ask=9, index=0):
@@ -158,6 +159,7 @@ def link_streams():
     no_way_back = frame(15, b"", struct.pack("<iI", -111, 60) + b"tcp://10.0.0.1:9000")
     way_back = frame(15, b"", struct.pack("<iI", 0, 0))
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
+            hello(flags=2, address=b"unix:/run/node"), hello(flags=3, address=b"a" * 160), hello(flags=2),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
             b"".join(ends), b"".join(ends + all_kinds), orders[0] + fails, b"".join(orders[:3]) + fails + all_kinds[3],
             b"".join(services), b"".join(services + all_kinds),

@@ -39,6 +39,7 @@
 #include "remote/link/link_dial.h"
 #include "remote/link/link_flush.h"
 #include "remote/link/link_handshake.h"
+#include "remote/link/link_user.h"
 #include "remote/message/fragments.h"
 #include "remote/message/outgoing.h"
 #include "remote/node.h"
@@ -349,6 +350,11 @@ int gy_link_accept(struct gyre_channel *channel, void *arg)
 	int r;
 
 	(void)arg;
+	r = gy_link_user_check_accepted(links, channel);
+	if (r < 0) {
+		gy_count(&links->refused, 1);
+		return r;
+	}
 	if (links->strangers >= links->nodes->options.greetings_max) {
 		gy_count(&links->refused, 1);
 		log_full(links);
@@ -357,6 +363,7 @@ int gy_link_accept(struct gyre_channel *channel, void *arg)
 	link = make(links, NULL, false);
 	r = link == NULL ? -ENOMEM : add_handlers(channel, link);
 	if (r == 0) {
+		link->local = channel->kind->type == GY_CHANNEL_UNIX_STREAM;
 		gy_link_set(link, GY_LINK_FLAG_STRANGER);
 		links->strangers++;
 	} else if (link != NULL) {
@@ -368,7 +375,10 @@ int gy_link_accept(struct gyre_channel *channel, void *arg)
 
 int gy_link_init_channel(struct gyre_channel *channel, void *arg)
 {
-	return add_handlers(channel, (struct gy_link *)arg);
+	struct gy_link *link = (struct gy_link *)arg;
+	int r = link->local ? gy_link_user_add_handler(channel, link) : 0;
+
+	return r < 0 ? r : add_handlers(channel, link);
 }
 
 void gy_link_open(struct gy_link *link)

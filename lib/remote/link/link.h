@@ -1,9 +1,9 @@
 /*
- * A link is one TCP connection between a loop of this node and some loop of a peer. The side that
- * dialled sends messages over it; both send the rest. So a loop has up to one dialled link to a
- * peer, which all that its actors send there goes over, in order; and any number of accepted ones.
- * Two nodes may dial each other at once: both connections stay, one for each direction. A link
- * outlives its connection, and dials again.
+ * A link is one connection, of TCP or of a Unix socket, between a loop of this node and some loop
+ * of a peer. The side that dialled sends messages over it; both send the rest. So a loop has up to
+ * one dialled link to a peer, which all that its actors send there goes over, in order; and any
+ * number of accepted ones. Two nodes may dial each other at once: both connections stay, one for
+ * each direction. A link outlives its connection, and dials again.
  *
  * A link belongs to its loop.
  */
@@ -69,6 +69,7 @@ struct gy_link {
 	enum gy_link_stage stage;	  /* set by gy_link_set_stage() */
 	uint32_t flags;			  /* enum gy_link_flag; set by the functions below */
 	bool dialled;			  /* by this side; fixed */
+	bool local;			  /* its connection is one of a Unix socket */
 	uint8_t secret;	    /* which one it is dialled with, or was proved by the peer */
 	uint32_t failures;  /* to have an open connection, in a row */
 	uint32_t life;	    /* of the peer, by number, as it said in its hello */

@@ -24,6 +24,7 @@
 #include "remote/link/link_flush.h"
 #include "remote/link/links.h"
 #include "remote/node.h"
+#include "remote/node_address.h"
 #include "remote/peer/one_way.h"
 #include "remote/peer/peer.h"
 #include "remote/peer/peer_state.h"
@@ -119,6 +120,7 @@ static int call(struct gy_link *link, const char *address)
 	if (links->home->loop.index >= gy_loops_count(links->home->loop.peers)) {
 		return -ESHUTDOWN;
 	}
+	link->local = gy_node_address_is_unix(address);
 	return gyre_system_connect(links->home->options.system, &connect, &socket);
 }
 

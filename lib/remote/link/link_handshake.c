@@ -19,6 +19,7 @@
 #include "remote/link/link_order.h"
 #include "remote/link/links.h"
 #include "remote/node.h"
+#include "remote/node_address.h"
 #include "remote/peer/one_way.h"
 #include "remote/peer/peer.h"
 #include "remote/peer/peer_life.h"
@@ -43,6 +44,9 @@ static const char *const refusals[GY_REFUSALS] = {
 	[GY_REFUSED_SELF] = "it leads back to the same node; check the address of the peer, and "
 			    "what is between the two",
 };
+
+static const char other_user[] = " Or it does not allow the user of this process (users): its log "
+				 "says so.";
 
 static const char *refusal_text(unsigned refusal)
 {
@@ -106,6 +110,9 @@ static int make_hello(struct gy_link *link, uint16_t expected)
 		.window_bytes = nodes->options.link_bytes_max,
 	};
 	memcpy(hello->cluster, nodes->cluster, sizeof(hello->cluster));
+	if (link->local) {
+		memcpy(hello->address, nodes->told_address, sizeof(hello->address));
+	}
 	return gy_secret_random(hello->nonce, sizeof(hello->nonce));
 }
 
@@ -190,6 +197,17 @@ static void send_proof(struct gy_link *link)
 	gy_link_send_control(link, GY_WIRE_PROOF, proof, sizeof(proof));
 }
 
+/* What came over a Unix socket has no address: it says where it listens. */
+static void learn_told_address(const struct gy_link *link)
+{
+	const char *text = link->theirs.address;
+	struct gyre_socket_address address;
+
+	if (gy_node_address_check(text) == 0 && gyre_socket_address_parse(text, &address) == 0) {
+		gy_peer_learn_address(link->peer, text);
+	}
+}
+
 /* A peer that nobody told of is dialled where it came from, at the port it listens on. */
 static void learn_address(const struct gy_link *link)
 {
@@ -198,6 +216,10 @@ static void learn_address(const struct gy_link *link)
 	int fd = gyre_context_channel(link->ctx)->endpoint.fd;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 
+	if (link->local) {
+		learn_told_address(link);
+		return;
+	}
 	if (link->theirs.port == 0 || getpeername(fd, any, &from.bytes) < 0) {
 		return;
 	}
@@ -374,7 +396,8 @@ void gy_link_handshake_failed(const struct gy_link *link, const unsigned char *b
 		       "give it the secret or certificates%s",
 		       nodes->options.id, note);
 	} else if (link->dialled) {
-		gy_log(nodes->log, GYRE_LOG_WARNING, "node %u: a link to node %u has failed: %s",
-		       nodes->options.id, link->peer->id, refusal_text(GY_REFUSED_MALFORMED));
+		gy_log(nodes->log, GYRE_LOG_WARNING, "node %u: a link to node %u has failed: %s%s",
+		       nodes->options.id, link->peer->id, refusal_text(GY_REFUSED_MALFORMED),
+		       link->local && count == 0 ? other_user : "");
 	}
 }

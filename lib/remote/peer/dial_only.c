@@ -50,11 +50,11 @@ static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 void gy_remote_ops_for(struct gy_nodes *nodes)
 {
 	nodes->ops = gy_remote_ops;
-	if (nodes->options.listen == NULL) {
+	if (!gy_node_listens(nodes)) {
 		nodes->ops.route = route;
 	}
 	nodes->one_way_ops = nodes->ops;
-	if (nodes->options.listen != NULL) {
+	if (gy_node_listens(nodes)) {
 		nodes->one_way_ops.route = gy_one_way_route;
 	}
 }

@@ -112,15 +112,23 @@ static void unreached(struct gy_link *link, int error)
 	}
 }
 
-/* Who refuses connections is not who dials, and is that at once. Other failures may be the
- * network's.
- */
+/* Whether nobody serves at that address, or none that this node may speak to. Other failures may be
+ * the network's. */
+static bool is_refusal(const struct gy_link *link, int error)
+{
+	if (gy_link_has(link, GY_LINK_FLAG_CONNECTED)) {
+		return link->local && error == -EPERM; /* the user of the other side */
+	}
+	return error == -ECONNREFUSED ||
+	       (link->local && (error == -ENOENT || error == -EACCES || error == -ENOTDIR));
+}
+
+/* Who refuses connections is not who dials, and is that at once. */
 void gy_peer_unreachable(struct gy_link *link, int error)
 {
 	link->dial_error = error;
 	link->dial_failed_ns = link->links->home->loop.now_ns;
-	if ((error == -ECONNREFUSED && !gy_link_has(link, GY_LINK_FLAG_CONNECTED)) ||
-	    gy_peer_is_unreached(link->peer)) {
+	if (is_refusal(link, error) || gy_peer_is_unreached(link->peer)) {
 		unreached(link, error);
 	}
 }

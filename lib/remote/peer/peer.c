@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
 #include "remote/id_table.h"
 #include "remote/node.h"
+#include "remote/node_address.h"
 #include "remote/peer/peer_life.h"
 
 struct gy_peer *gy_peer_find(const struct gy_nodes *nodes, uint16_t id)
@@ -100,20 +100,20 @@ void gy_peer_learn_address(struct gy_peer *peer, const char *address)
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }
 
-static bool is_address(const char *text)
-{
-	return text == NULL || strncasecmp(text, "tcp://", strlen("tcp://")) == 0;
-}
-
 int gy_peer_add(struct gy_nodes *nodes, const struct gyre_node_peer *told)
 {
 	char *address = NULL;
 	struct gy_peer *peer;
 
-	if (told->id == 0 || told->id == nodes->options.id || !is_address(told->address)) {
+	if (told->id == 0 || told->id == nodes->options.id) {
 		return -EINVAL;
 	}
 	if (told->address != NULL) {
+		int r = gy_node_address_check(told->address);
+
+		if (r < 0) {
+			return r;
+		}
 		address = copy_text(told->address);
 		if (address == NULL) {
 			return -ENOMEM;

@@ -47,8 +47,8 @@ struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id);
 uint16_t gy_peer_next_known(struct gy_nodes *nodes, uint16_t id);
 /* A copy of its address from the heap; NULL when it has none. */
 char *gy_peer_address(struct gy_peer *peer);
-/* Adds a peer that somebody has told of, or gives it another address: -EINVAL, -ENOMEM. Any thread.
- */
+/* Adds a peer that somebody has told of, or gives it another address: -EINVAL,
+ * -ENAMETOOLONG, -ENOMEM. Any thread. */
 int gy_peer_add(struct gy_nodes *nodes, const struct gyre_node_peer *told);
 /* All loops have ended: frees all peers. */
 void gy_peers_fini(struct gy_nodes *nodes);

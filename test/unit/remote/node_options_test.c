@@ -83,6 +83,9 @@ static void expect_edges(const struct edge *edges, size_t count, bool taken)
 	}
 }
 
+static const uint32_t users[GYRE_NODE_USERS_MAX + 1];
+static const uint32_t no_users[] = { 1000, UINT32_MAX };
+
 Test(node_options, may_be_as_low_as_is_said)
 {
 	static const struct edge edges[] = {
@@ -100,6 +103,8 @@ Test(node_options, may_be_as_low_as_is_said)
 		{ "away_ns", { .away_ns = GYRE_MILLISECONDS(1) } },
 		{ "cluster", { .cluster = "c" } },
 		{ "secret", { .secret = "sixteen bytes..." } },
+		{ "listen_mode", { .listen_mode = 1 } },
+		{ "users", { .users = users, .users_count = 1 } },
 	};
 
 	expect_edges(edges, gy_countof(edges), true);
@@ -127,6 +132,8 @@ Test(node_options, are_refused_and_named_below_that)
 		{ "openssl rand -hex 32", { .secret = "fifteen bytes.." } },
 		{ "secret_before", { .secret = "sixteen bytes...", .secret_before = "short" } },
 		{ "secret_before", { .secret_before = "sixteen bytes..." } },
+		{ "users", { .users_count = 1 } },
+		{ "users", { .users = no_users, .users_count = 2 } },
 	};
 
 	expect_edges(edges, gy_countof(edges), false);
@@ -159,6 +166,8 @@ Test(node_options, may_be_as_high_as_is_said)
 		{ "redial_ns",
 		  { .redial_min_ns = GYRE_SECONDS(60), .redial_max_ns = GYRE_SECONDS(3600) } },
 		{ "away_ns", { .away_ns = GYRE_SECONDS(3600) } },
+		{ "listen_mode", { .listen_mode = 0777 } },
+		{ "users", { .users = users, .users_count = GYRE_NODE_USERS_MAX } },
 	};
 
 	expect_edges(edges, gy_countof(edges), true);
@@ -185,6 +194,8 @@ Test(node_options, are_refused_and_named_above_that)
 		  { .redial_min_ns = GYRE_SECONDS(60) + 1, .redial_max_ns = GYRE_SECONDS(70) } },
 		{ "redial_max_ns", { .redial_max_ns = GYRE_SECONDS(3600) + 1 } },
 		{ "away_ns", { .away_ns = GYRE_SECONDS(3600) + 1 } },
+		{ "listen_mode", { .listen_mode = 0777 + 1 } },
+		{ "users_count", { .users = users, .users_count = GYRE_NODE_USERS_MAX + 1 } },
 	};
 
 	expect_edges(edges, gy_countof(edges), false);
@@ -220,6 +231,9 @@ Test(node_options, need_peers_with_an_address_and_another_id)
 		{ 2, NULL },
 		{ 2, "udp://127.0.0.1:9000" },
 		{ 2, "127.0.0.1:9000" },
+		{ 2, "unix:" },
+		{ 2, "unix:relative" },
+		{ 2, "unix+dgram:/tmp/gyre-node" },
 	};
 
 	for (size_t i = 0; i < gy_countof(peers); i++) {
@@ -228,6 +242,58 @@ Test(node_options, need_peers_with_an_address_and_another_id)
 		expect_refused(&(struct gyre_node_options){ .id = 1, .peers = list }, -EINVAL,
 			       "a peer of node 1");
 	}
+}
+
+/* "unix:" and a path of so many bytes. */
+static const char *path_of(size_t bytes)
+{
+	static char text[160];
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "unix:/tmp/", strlen("unix:/tmp/"));
+	text[strlen("unix:") + bytes] = '\0';
+	return text;
+}
+
+Test(node_options, refuse_paths_that_are_too_long_for_a_socket_and_say_so)
+{
+	const struct gyre_node_peer long_ones[] = { { 2, path_of(108) }, { 0, NULL } };
+	const struct gyre_node_peer peer = { 2, path_of(108) };
+	struct gyre_node_options node = { .id = 1, .listen = path_of(108) };
+	struct gyre_system *system = NULL;
+
+	expect_refused(&node, -ENAMETOOLONG, "at most 107 bytes");
+	expect_refused(&(struct gyre_node_options){ .id = 1, .listen_local = path_of(108) },
+		       -ENAMETOOLONG, "at most 107 bytes");
+	expect_refused(&(struct gyre_node_options){ .id = 1, .peers = long_ones }, -ENAMETOOLONG,
+		       "at most 107 bytes");
+	cr_assert_eq(create(&(struct gyre_node_options){ .id = 1 }, &system), 0);
+	cr_expect_eq(gyre_system_node_add_peer(system, &peer), -ENAMETOOLONG);
+	gyre_system_destroy(system);
+	node.listen = path_of(107);
+	expect_taken(&node, "one byte less");
+}
+
+Test(node_options, refuse_paths_that_do_not_begin_at_the_root)
+{
+	expect_refused(&(struct gyre_node_options){ .id = 1, .listen = "unix:relative" }, -EINVAL,
+		       "listen of the node is \"unix:relative\"");
+	expect_refused(&(struct gyre_node_options){ .id = 1, .listen_local = "unix:relative" },
+		       -EINVAL, "listen_local of the node is \"unix:relative\"");
+	expect_refused(&(struct gyre_node_options){ .id = 1, .listen_local = "tcp://127.0.0.1:0" },
+		       -EINVAL, "it must be a Unix socket");
+}
+
+Test(node_options, let_a_node_listen_on_a_unix_socket_without_a_secret)
+{
+	struct gyre_node_options node = { .id = 1, .listen = "unix:/tmp/gyre-options-node" };
+
+	expect_taken(&node, "a path");
+	node.listen = "unix:@gyre-options-node";
+	expect_taken(&node, "an abstract name");
+	node.listen_local = node.listen;
+	node.listen = "tcp://0.0.0.0:0";
+	expect_refused(&node, -EPERM, "without a secret");
 }
 
 Test(node_options, let_nobody_listen_in_public_without_a_secret_unless_it_is_meant)
@@ -277,6 +343,34 @@ Test(node_options, say_what_each_zero_stood_for_but_no_secret)
 	cr_expect_eq(resolved.redial_min_ns, GYRE_MILLISECONDS(100));
 	cr_expect_eq(resolved.redial_max_ns, GYRE_SECONDS(10));
 	cr_expect_eq(resolved.away_ns, GYRE_SECONDS(5));
+	cr_expect_null(resolved.listen_local);
+	cr_expect_null(resolved.users);
+	cr_expect_eq(resolved.users_count, 0);
+	cr_expect_eq(resolved.listen_mode, 0600);
+	gyre_system_destroy(system);
+}
+
+Test(node_options, have_users_and_a_local_address_of_their_own)
+{
+	char local[] = "unix:@gyre-options-local";
+	uint32_t allowed[] = { 7, 8 };
+	struct gyre_node_options node = {
+		.id = 7, .listen_local = local, .users = allowed, .users_count = 2
+	};
+	struct gyre_node_options resolved;
+	struct gyre_system *system = NULL;
+
+	cr_assert_eq(create(&node, &system), 0);
+	memset(local, 'x', sizeof(local));
+	memset(allowed, 0, sizeof(allowed));
+	cr_assert_eq(gyre_system_node_resolved_options(system, &resolved), 0);
+	cr_expect_null(resolved.listen);
+	cr_expect_str_eq(resolved.listen_local, "unix:@gyre-options-local");
+	cr_expect_eq(resolved.users_count, 2);
+	cr_expect_eq(resolved.users[0], 7);
+	cr_expect_eq(resolved.users[1], 8);
+	cr_expect_eq(resolved.listen_mode, 0666, "whoever may not is refused later");
+	cr_expect_eq(gyre_system_node_port(system), 0);
 	gyre_system_destroy(system);
 }
 

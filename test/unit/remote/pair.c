@@ -15,7 +15,7 @@
 #include "base/atomic.h"
 #include "remote/patience.h"
 
-enum { HANG_SECONDS = 120 };
+enum { HANG_SECONDS = 120, ADDRESS_BYTES = 160 };
 
 struct gyre_system *pair_other;
 
@@ -66,6 +66,21 @@ static void await_name(const char *name)
 	}
 }
 
+static const char *or_loopback(const char *listen)
+{
+	return listen == NULL ? "tcp://127.0.0.1:0" : listen;
+}
+
+/* Where the first finds it. */
+static void write_address(const struct pair *pair, char text[ADDRESS_BYTES])
+{
+	struct gyre_node_options resolved;
+
+	cr_assert_eq(gyre_system_node_resolved_options(pair_other, &resolved), 0);
+	(void)snprintf(text, ADDRESS_BYTES, "%s",
+		       pair->locally ? resolved.listen_local : resolved.listen);
+}
+
 static void open_other(const struct pair *pair)
 {
 	struct gyre_node_options node = pair->second;
@@ -75,7 +90,7 @@ static void open_other(const struct pair *pair)
 	struct gyre_address address;
 
 	node.id = 2;
-	node.listen = "tcp://127.0.0.1:0";
+	node.listen = or_loopback(node.listen);
 	node.types = node.types == NULL ? types : node.types;
 	patience_of_node(&node);
 	cr_assert_eq(gyre_system_create(&options, &pair_other), 0);
@@ -123,14 +138,13 @@ void pair_play(const struct pair *pair)
 				     .frame_bytes = FIXTURE_FRAME_BYTES,
 				     .mount = pair->script };
 	int descriptors = descriptors_open();
-	char to_other[64];
+	char to_other[ADDRESS_BYTES];
 
 	(void)alarm(HANG_SECONDS);
 	open_other(pair);
-	(void)snprintf(to_other, sizeof(to_other), "tcp://127.0.0.1:%u",
-		       gyre_system_node_port(pair_other));
+	write_address(pair, to_other);
 	node.id = 1;
-	node.listen = pair->dial_only ? NULL : "tcp://127.0.0.1:0";
+	node.listen = pair->dial_only ? NULL : or_loopback(node.listen);
 	node.peers = (const struct gyre_node_peer[]){ { 2, to_other }, { 0, NULL } };
 	node.types = node.types == NULL ? types : node.types;
 	patience_of_node(&node);

@@ -18,6 +18,7 @@ struct pair {
 	struct gyre_node_options second;
 	uint32_t loops; /* of each */
 	bool dial_only; /* the first does not listen */
+	bool locally;	/* the first dials where the second listens besides (listen_local) */
 };
 
 /* An order with a string and an array, which it owns. */

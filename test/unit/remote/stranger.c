@@ -27,7 +27,7 @@ struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_opti
 	struct gyre_address address;
 
 	node.id = STRANGER_NODE;
-	node.listen = "tcp://127.0.0.1:0";
+	node.listen = node.listen == NULL ? "tcp://127.0.0.1:0" : node.listen;
 	node.types = node.types == NULL ? types : node.types;
 	patience_of_node(&node);
 	fixture_open_with(&system);

@@ -281,6 +281,30 @@ Test(wire, takes_a_hello_to_which_a_later_version_has_added)
 	cr_assert_str_eq(again.cluster, it.cluster);
 }
 
+Test(wire, hears_in_a_hello_where_a_node_of_the_machine_listens)
+{
+	struct gy_hello it = hello();
+	unsigned char bytes[GY_HELLO_BYTES_MAX];
+	uint32_t without = gy_hello_put(&it, bytes) - GY_WIRE_WORD_BYTES;
+	struct gy_hello again = { .node = 99 };
+	uint32_t count;
+
+	memset(it.cluster, 'c', GYRE_NODE_NAME_BYTES_MAX);
+	memset(it.address, 'x', sizeof(it.address) - 1);
+	count = gy_hello_put(&it, bytes) - GY_WIRE_WORD_BYTES;
+	cr_assert_eq(gy_hello_get(bytes + GY_WIRE_WORD_BYTES, count, &again), 0);
+	cr_assert_str_eq(again.address, it.address);
+	cr_assert_str_eq(again.cluster, it.cluster);
+	again.node = 99;
+	for (uint32_t i = without; i < count; i++) {
+		cr_assert_eq(gy_hello_get(bytes + GY_WIRE_WORD_BYTES, i, &again), -EPROTO);
+	}
+	bytes[GY_WIRE_WORD_BYTES + count - 1] = '\0';
+	cr_assert_eq(gy_hello_get(bytes + GY_WIRE_WORD_BYTES, count, &again), -EPROTO,
+		     "a text has no 0 inside");
+	cr_assert_eq(again.node, 99);
+}
+
 /* To refuse it for that reason: the rest may stand elsewhere. */
 Test(wire, reads_of_the_hello_of_a_former_version_who_it_is)
 {
