@@ -26,8 +26,12 @@ static const char usage[] =
 	"                       --peer tcp://127.0.0.1:9001\n"
 	"\n"
 	"  --node ID           the id of this node, unique in its cluster\n"
-	"  --listen ADDRESS    where other nodes reach this one, as tcp://127.0.0.1:9001\n"
-	"  --peer ADDRESS      where the node is that has the counter\n"
+	"  --listen ADDRESS    where other nodes reach this one, as tcp://127.0.0.1:9001, or\n"
+	"                      unix:/run/node.socket for those of the same machine\n"
+	"  --listen-local ADDRESS  a Unix socket besides, for nodes of the same machine\n"
+	"  --users ID[,ID...]  users whose processes may have links over Unix sockets, besides\n"
+	"                      the own one\n"
+	"  --peer ADDRESS      where the node is that has the counter, likewise\n"
 	"  --peer-node ID      the id of that node; 1\n"
 	"  --cluster NAME      which nodes must agree in; gyre\n"
 	"  --secret TEXT       which nodes must share, as `openssl rand -hex 32` makes it; links\n"
@@ -52,6 +56,10 @@ struct settings {
 	uint64_t down_ms;
 	uint64_t answers;
 	const char *listen;
+	const char *listen_local;
+	const char *users_text;
+	uint32_t users[GYRE_NODE_USERS_MAX];
+	uint32_t users_count;
 	const char *peer;
 	const char *cluster;
 	const char *secret;
@@ -258,6 +266,27 @@ static int make_tls(const struct settings *settings, struct gyre_tls_context **r
 	return settings->tls_cert == NULL ? 0 : gyre_tls_context_create(NULL, &options, ret_tls);
 }
 
+/* Numbers with commas between them. */
+static bool read_users(struct settings *settings)
+{
+	const char *text = settings->users_text;
+	char last = '\0';
+
+	while (text != NULL) {
+		char *end;
+		unsigned long long user = strtoull(text, &end, 10);
+
+		if (*text < '0' || *text > '9' || user >= UINT32_MAX ||
+		    settings->users_count == GYRE_NODE_USERS_MAX) {
+			return false;
+		}
+		settings->users[settings->users_count++] = (uint32_t)user;
+		last = *end;
+		text = last == ',' ? end + 1 : NULL;
+	}
+	return last == '\0';
+}
+
 static int run_node(const struct settings *settings, struct gyre_tls_context *tls)
 {
 	const uint64_t down_ns = GYRE_MILLISECONDS(settings->down_ms);
@@ -266,6 +295,7 @@ static int run_node(const struct settings *settings, struct gyre_tls_context *tl
 	const struct gyre_node_options node = {
 		.id = (uint16_t)settings->node,
 		.cluster = settings->cluster,
+		.listen_local = settings->listen_local,
 		.listen = settings->listen,
 		.peers = settings->peer == NULL ? NULL : peers,
 		.types = types,
@@ -277,6 +307,8 @@ static int run_node(const struct settings *settings, struct gyre_tls_context *tl
 		.suspect_ns = down_ns / HEARTBEATS_PER_DOWN * SUSPECT_AFTER,
 		.down_ns = down_ns,
 		.end_when_declared_down = settings->end_when_declared_down,
+		.users = settings->users,
+		.users_count = settings->users_count,
 	};
 	const struct gyre_system_options options = { .loops = 1, .node = &node };
 	struct gyre_system *system = NULL;
@@ -295,6 +327,8 @@ int main(int argc, char **argv)
 	const struct app_option options[] = {
 		{ "node", APP_NUMBER, &settings.node, 1, UINT16_MAX },
 		{ "listen", APP_TEXT, (void *)&settings.listen, 0, 0 },
+		{ "listen-local", APP_TEXT, (void *)&settings.listen_local, 0, 0 },
+		{ "users", APP_TEXT, (void *)&settings.users_text, 0, 0 },
 		{ "peer", APP_TEXT, (void *)&settings.peer, 0, 0 },
 		{ "peer-node", APP_NUMBER, &settings.peer_node, 1, UINT16_MAX },
 		{ "cluster", APP_TEXT, (void *)&settings.cluster, 0, 0 },
@@ -320,8 +354,15 @@ int main(int argc, char **argv)
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
-	if (settings.node == 0 || settings.listen == NULL) {
+	if (settings.node == 0 || (settings.listen == NULL && settings.listen_local == NULL)) {
 		(void)fputs("gyre-nodes: --node and --listen are needed; see --help\n", stderr);
+		return EXIT_FAILURE;
+	}
+	if (!read_users(&settings)) {
+		(void)fprintf(stderr,
+			      "gyre-nodes: --users %s: up to %d ids of users, with commas between "
+			      "them; see `id -u`\n",
+			      settings.users_text, GYRE_NODE_USERS_MAX);
 		return EXIT_FAILURE;
 	}
 	if (make_tls(&settings, &tls) < 0) {

@@ -349,6 +349,7 @@ static const char usage[] =
 	"  --node N       which of the nodes this one is, 1 to 1000\n"
 	"  --nodes N      how many there are, 2 to 1000 (10)\n"
 	"  --base-port N  the port of node 1; the others have the next ones (9000)\n"
+	"  --sockets FOLDER  Unix sockets in that folder, by its whole path, instead of ports\n"
 	"  --payload N    bytes of a token, 0 to 1000000 (0)\n"
 	"  --seconds N    how long laps are counted, 1 to 3600 (5)\n"
 	"  --secret TEXT  which nodes share, at least 16 bytes; their links are encrypted\n"
@@ -368,6 +369,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "node", APP_NUMBER, &settings->node.node, 1, NODES_MAX },
 		{ "nodes", APP_NUMBER, &settings->node.nodes, 2, NODES_MAX },
 		{ "base-port", APP_NUMBER, &settings->node.base_port, 1, PORT_MAX },
+		{ "sockets", APP_TEXT, (void *)&settings->node.sockets, 0, 0 },
 		{ "payload", APP_NUMBER, &settings->node.payload, 0, PAYLOAD_MAX },
 		{ "seconds", APP_NUMBER, &settings->node.seconds, 1, SECONDS_MAX },
 		{ "set", APP_SET, &settings->tuned, 0, 0 },

@@ -19,7 +19,7 @@
 
 #include <gyre/gyre.h>
 
-enum { TOKEN_ID = 0x110, ADDRESS_BYTES = 64 };
+enum { TOKEN_ID = 0x110, ADDRESS_BYTES = 128 };
 enum { TIMER_BEGIN, TIMER_END, TIMER_LEAVE, TIMER_GIVE_UP };
 
 static const uint64_t find_again_ns = GYRE_MILLISECONDS(50);
@@ -272,8 +272,12 @@ static const struct gyre_class member_class = {
 
 static void write_address(char text[ADDRESS_BYTES], const struct ring_node *settings, uint64_t node)
 {
-	(void)snprintf(text, ADDRESS_BYTES, "tcp://127.0.0.1:%" PRIu64,
-		       settings->base_port + node - 1);
+	if (settings->sockets != NULL) {
+		(void)snprintf(text, ADDRESS_BYTES, "unix:%s/%" PRIu64, settings->sockets, node);
+	} else {
+		(void)snprintf(text, ADDRESS_BYTES, "tcp://127.0.0.1:%" PRIu64,
+			       settings->base_port + node - 1);
+	}
 }
 
 static int run(struct gyre_system *system, const struct ring_node *settings,

@@ -16,7 +16,8 @@ struct ring_node {
 	uint64_t seconds;   /* measured */
 	int64_t spin_ns;    /* as in gyre_system_options */
 	const char *cpus;
-	const char *secret; /* NULL for links in the clear */
+	const char *secret;  /* NULL for links in the clear */
+	const char *sockets; /* the folder of their Unix sockets; NULL for TCP */
 	bool json;
 };
 

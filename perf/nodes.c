@@ -16,7 +16,7 @@
 #include "common/options.h"
 #include "common/report.h"
 
-enum { ADDRESS_BYTES = 64, CLIENT = 1, SERVER = 2 };
+enum { ADDRESS_BYTES = 128, CLIENT = 1, SERVER = 2 };
 
 struct question {
 	uint64_t number;
@@ -38,6 +38,7 @@ struct settings {
 	int64_t port;
 	uint64_t duration_ns;
 	const char *secret;
+	const char *sockets;
 	bool pin;
 	bool spin;
 	bool json;
@@ -187,6 +188,16 @@ static const struct gyre_class client_class = {
 
 /* ---- the processes ---- */
 
+static void write_address(char text[ADDRESS_BYTES], const struct settings *settings, int place)
+{
+	if (settings->sockets[0] != '\0') {
+		(void)snprintf(text, ADDRESS_BYTES, "unix:%s/%d", settings->sockets, place);
+	} else {
+		(void)snprintf(text, ADDRESS_BYTES, "tcp://127.0.0.1:%d",
+			       (int)settings->port + place);
+	}
+}
+
 static int run(const struct settings *settings, uint16_t id)
 {
 	static const struct gyre_type *const types[] = { &gyre_type_question, &gyre_type_answer,
@@ -209,8 +220,7 @@ static int run(const struct settings *settings, uint16_t id)
 	int r;
 
 	for (int i = 0; i < 2; i++) {
-		(void)snprintf(addresses[i], ADDRESS_BYTES, "tcp://127.0.0.1:%d",
-			       (int)settings->port + i);
+		write_address(addresses[i], settings, i);
 	}
 	options.loops = 1;
 	options.cpus = !settings->pin ? NULL : id == CLIENT ? "0" : "1";
@@ -251,9 +261,11 @@ static int run_both(struct settings *settings)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = {
-		.outstanding = 1000, .port = 9400, .duration_ns = GYRE_SECONDS(5), .secret = ""
-	};
+	struct settings settings = { .outstanding = 1000,
+				     .port = 9400,
+				     .duration_ns = GYRE_SECONDS(5),
+				     .secret = "",
+				     .sockets = "" };
 	const struct perf_option options[] = {
 		{ "outstanding", PERF_OPTION_NUMBER, "asks on their way at once",
 		  &settings.outstanding, 1, 1000000, NULL },
@@ -261,6 +273,9 @@ int main(int argc, char **argv)
 		  &settings.port, 1, UINT16_MAX - 1, NULL },
 		{ "seconds", PERF_OPTION_SECONDS, "how long asks are counted",
 		  &settings.duration_ns, 0, 0, NULL },
+		{ "sockets", PERF_OPTION_STRING,
+		  "the folder of Unix sockets, by its whole path, instead of ports",
+		  (void *)&settings.sockets, 0, 0, NULL },
 		{ "secret", PERF_OPTION_STRING, "of both, at least 16 bytes: links are encrypted",
 		  (void *)&settings.secret, 0, 0, NULL },
 		{ "pin", PERF_OPTION_FLAG, "the first on CPU 0, the other on CPU 1", &settings.pin,

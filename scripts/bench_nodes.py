@@ -4,6 +4,7 @@ beside programs that move the same bytes over plain sockets.
 
 import secrets
 import socket
+import tempfile
 from pathlib import Path
 
 from benchlib import (GYRE, BenchError, Case, Metric, Target, Variant, finish, last_object,
@@ -14,6 +15,7 @@ PORTS_FROM = 20000  # below those that the kernel gives away
 PORTS_TO = 32000
 LARGE_BYTES = 65536
 SECRET = secrets.token_hex(32)
+UNIX = "over Unix sockets"
 
 
 def is_free(port):
@@ -37,6 +39,16 @@ def seconds(settings):
     return 1 if settings.quick else 4
 
 
+def over_unix(measure):
+    """The same over Unix sockets, in a folder of their own: @measure takes the options that say so."""
+
+    def run(settings):
+        with tempfile.TemporaryDirectory(prefix="gyre-bench-") as folder:
+            return measure("--sockets", folder)(settings)
+
+    return run
+
+
 def measure_ring(nodes, *options):
     def measure(settings):
         values = last_object(finish(start(settings, [
@@ -55,6 +67,8 @@ def ring_case(settings, name, nodes, options, targets=()):
                             "--pin", *options)
     return Case("nodes", name,
                 [Variant(GYRE, "apps/gyre-ring", measure_ring(nodes, *options)),
+                 Variant(UNIX, "apps/gyre-ring",
+                         over_unix(lambda *more: measure_ring(nodes, *options, *more))),
                  Variant("with a secret", "apps/gyre-ring",
                          measure_ring(nodes, *options, "--secret", SECRET)),
                  Variant("sockets", "perf/limit/nodes", limit)],
@@ -89,6 +103,7 @@ def ask_case(settings, outstanding):
 
     return Case("nodes", f"2 processes, asks outstanding: {outstanding:,}",
                 [Variant(GYRE, "perf/nodes", measure()),
+                 Variant(UNIX, "perf/nodes", over_unix(measure)),
                  Variant("with a secret", "perf/nodes", measure("--secret", SECRET)),
                  Variant("sockets", "perf/limit/nodes", measure_limit)],
                 [Metric("asks_per_s", "asks/s"), Metric("cpu_ns_per_ask", "ns of CPU/ask")],

@@ -1,10 +1,11 @@
 /*
- * Three nodes whose actors do all that goes between nodes at once: notices small and large, asks,
- * lookups, watches of actors that end; while loops rob each other and threads send from outside. In
- * some rounds nothing breaks, and then nothing may be lost; in others connections are cut and the
- * third node stops and comes back, and then nothing older may arrive after something newer. Each
- * ask must end, those without a time-out too; each watch tells once; each message has an end that
- * is counted, on its way between nodes too; and when all is quiet links hold nothing any more.
+ * Three nodes whose actors do all that goes between nodes at once, over TCP and Unix sockets by
+ * chance: notices small and large, asks, lookups, watches of actors that end; while loops rob each
+ * other and threads send from outside. In some rounds nothing breaks, and then nothing may be lost;
+ * in others connections are cut and the third node stops and comes back, and then nothing older may
+ * arrive after something newer. Each ask must end, those without a time-out too; each watch tells
+ * once; each message has an end that is counted, on its way between nodes too; and when all is
+ * quiet links hold nothing any more.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,6 +30,7 @@ enum {
 	STEPS = 6,
 	STEP_TURNS = 400,
 	DESCRIPTORS = 256,
+	ADDRESS_BYTES = 64,
 	BULK_BYTES = 100000,
 	SLACK_BYTES = 1 << 12,
 };
@@ -529,9 +531,25 @@ static void *visit(void *arg)
 
 /* ---- nodes ---- */
 
-static void tell_others(uint32_t node)
+static void write_local(char text[ADDRESS_BYTES], uint32_t node)
 {
-	char address[64];
+	(void)snprintf(text, ADDRESS_BYTES, "unix:@gyre-stress-%d-%u", (int)getpid(), node);
+}
+
+/* Over TCP or a Unix socket, by chance. */
+static void write_address(char text[ADDRESS_BYTES], uint32_t node, uint64_t *random)
+{
+	if (stress_random(random, 2) == 0) {
+		write_local(text, node);
+	} else {
+		(void)snprintf(text, ADDRESS_BYTES, "tcp://127.0.0.1:%u",
+			       gyre_system_node_port(systems[node]));
+	}
+}
+
+static void tell_others(uint32_t node, uint64_t *random)
+{
+	char address[ADDRESS_BYTES];
 	struct gyre_node_peer peer = { .address = address };
 
 	for (uint32_t i = 0; i < NODES; i++) {
@@ -539,12 +557,10 @@ static void tell_others(uint32_t node)
 			continue;
 		}
 		peer.id = (uint16_t)(node + 1);
-		(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u",
-			       gyre_system_node_port(systems[node]));
+		write_address(address, node, random);
 		check(gyre_system_node_add_peer(systems[i], &peer) == 0);
 		peer.id = (uint16_t)(i + 1);
-		(void)snprintf(address, sizeof(address), "tcp://127.0.0.1:%u",
-			       gyre_system_node_port(systems[i]));
+		write_address(address, i, random);
 		check(gyre_system_node_add_peer(systems[node], &peer) == 0);
 	}
 }
@@ -566,9 +582,11 @@ static void spawn_workers(uint32_t node, uint64_t life, uint64_t *random)
 
 static void open_node(uint32_t node, uint64_t life, uint64_t *random)
 {
+	char local[ADDRESS_BYTES];
 	const struct gyre_node_options options = {
 		.id = (uint16_t)(node + 1),
 		.listen = "tcp://127.0.0.1:0",
+		.listen_local = local,
 		.types = types,
 		.secret = "known to all nodes of this program",
 		.link_bytes_max = calm ? 1 << 30 : 1 << 20,
@@ -589,10 +607,11 @@ static void open_node(uint32_t node, uint64_t life, uint64_t *random)
 		.node = &options,
 	};
 
+	write_local(local, node);
 	check(gyre_system_create(&system, &systems[node]) == 0);
 	gy_store_release(&open_asks[node], 0);
 	gy_store_release(&open_watches[node], 0);
-	tell_others(node);
+	tell_others(node, random);
 	spawn_workers(node, life, random);
 }
 
