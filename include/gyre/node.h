@@ -97,8 +97,8 @@ struct gyre_tls_context;
 /**
  * struct gyre_node_peer - where another node can be reached
  * @id: the id of the node, not 0; a list ends with an entry whose id is 0
- * @address: "tcp://HOST:PORT"; or, for a node of the same machine, "unix:/PATH" or "unix:@NAME", see
- *   gyre/socket_address.h. Its path begins with a slash
+ * @address: "tcp://HOST:PORT"; or, for a node of the same machine, "unix:/PATH" or "unix:@NAME",
+ *   see gyre/socket_address.h. Its path begins with a slash
  */
 struct gyre_node_peer {
 	uint16_t id;
@@ -142,8 +142,8 @@ struct gyre_membership {
  * struct gyre_node_options - a system as a node; all but @id may be 0 for the default
  * @id: the id of the node, unique in its cluster, not 0
  * @cluster: a name that all nodes must share, up to GYRE_NODE_NAME_BYTES_MAX bytes; "gyre"
- * @listen: "tcp://HOST:PORT" where other nodes reach this one; or "unix:/PATH" or "unix:@NAME" where
- *   those of the machine do; NULL for a node that only dials, unless it has @listen_local.
+ * @listen: "tcp://HOST:PORT" where other nodes reach this one; or "unix:/PATH" or "unix:@NAME",
+ *   where those of the machine do; NULL for a node that only dials, unless it has @listen_local.
  *   Messages go over links that their sender has dialled, so such a node can only send notices: its
  *   asks of other nodes, its watches there and gyre_node_lookup() fail at once with -EADDRNOTAVAIL
  * @listen_wait_ns: how long to try, 1e6 to 6e10, while another process listens there, such as one
@@ -194,8 +194,8 @@ struct gyre_membership {
  * @listen_local: "unix:/PATH" or "unix:@NAME", where other nodes of the machine reach this one
  *   besides @listen; NULL for nowhere. Peers that it dials over Unix sockets learn this address, or
  *   @listen without it. No membership engine is told
- * @listen_mode: the permissions of the files of Unix sockets that it listens on, 1 to 0777; 0600, or
- *   0666 with @users. Whoever may connect is checked besides
+ * @listen_mode: the permissions of the files of Unix sockets that it listens on, 1 to 0777; 0600,
+ *   or 0666 with @users. Whoever may connect is checked besides
  * @users: the ids of users whose processes may have links over Unix sockets, besides the effective
  *   user of this process; copied; NULL for none
  * @users_count: how many they are, at most GYRE_NODE_USERS_MAX
