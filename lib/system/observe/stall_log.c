@@ -12,8 +12,6 @@
 
 #include "system/observe/watchdog.h"
 
-enum { WHERE_BYTES = 900 };
-
 /* Whether one more may be logged; it is counted either way. */
 static bool admit(struct gy_watchdog *dog)
 {
@@ -57,17 +55,22 @@ static size_t write_frame(const void *frame, char *text, size_t bytes)
 	return length < 0 || (size_t)length >= bytes ? 0 : (size_t)length;
 }
 
-static void write_where(const struct gy_stall *stall, char text[WHERE_BYTES])
+void gy_stall_write_where(const struct gy_stall *stall, char text[GY_STALL_WHERE_BYTES])
 {
+	static const char separator[] = " < ";
 	size_t length = 0;
 	size_t wrote = 1;
 
 	for (int i = first_frame(stall); i < stall->frames_count && wrote > 0; i++) {
 		if (length > 0) {
-			length += (size_t)snprintf(text + length, WHERE_BYTES - length, " < ");
+			memcpy(text + length, separator, sizeof(separator));
+			length += strlen(separator);
 		}
-		wrote = write_frame(stall->frames[i], text + length,
-				    WHERE_BYTES - length - sizeof(" < "));
+		/* Room for the next separator is kept, and was by the frame before. */
+		wrote = length + sizeof(separator) >= GY_STALL_WHERE_BYTES
+				? 0
+				: write_frame(stall->frames[i], text + length,
+					      GY_STALL_WHERE_BYTES - length - sizeof(separator));
 		length += wrote;
 	}
 	text[length] = '\0';
@@ -76,7 +79,7 @@ static void write_where(const struct gy_stall *stall, char text[WHERE_BYTES])
 static void log_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_stall *stall)
 {
 	const char *type = stall->type_name;
-	char where[WHERE_BYTES];
+	char where[GY_STALL_WHERE_BYTES];
 	char note[GY_LOG_NOTE_BYTES];
 
 	gy_log(&dog->system->log, GYRE_LOG_WARNING,
@@ -84,7 +87,7 @@ static void log_stall(struct gy_watchdog *dog, uint32_t loop, const struct gy_st
 	       (unsigned)loop, stall->class_name, stall->lasted_ns / GYRE_MILLISECONDS(1),
 	       type[0] == '\0' ? "no message" : "message ", type,
 	       gy_log_limit_note(&dog->limit, note));
-	write_where(stall, where);
+	gy_stall_write_where(stall, where);
 	gy_log(&dog->system->log, GYRE_LOG_WARNING, "loop %u: backtrace: %s", (unsigned)loop,
 	       where);
 }

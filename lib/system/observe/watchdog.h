@@ -11,7 +11,7 @@
 #include "system/system.h"
 #include "system/threads.h"
 
-enum { GY_STALL_FRAMES = 40 };
+enum { GY_STALL_FRAMES = 40, GY_STALL_WHERE_BYTES = 900 };
 
 /* A call of user code that has run for too long. */
 struct gy_stall {
@@ -91,6 +91,8 @@ void gy_stall_signal_put(void);
 
 /* Logs what signal handlers have found, at most 5 stalls a minute. */
 void gy_stalls_log(struct gy_watchdog *dog);
+/* Where it was, as one text, which ends before the frames do if it is too long. */
+void gy_stall_write_where(const struct gy_stall *stall, char text[GY_STALL_WHERE_BYTES]);
 /* A stall of which no more is known than the loop. */
 void gy_stall_log_blind(struct gy_watchdog *dog, const struct gy_watched *watched, uint64_t ns);
 /* The last word: how many were not logged. */

@@ -408,4 +408,37 @@ Test(watchdog, bears_its_signal_from_anybody_on_any_thread)
 	close_watched();
 	cr_assert_eq(lines_count, 0);
 }
+
+/* A number of that many letters, where no code is: it is written as it stands. */
+static void *nowhere(int letters)
+{
+	return (void *)(uintptr_t)(1ULL << (4 * (letters - (int)sizeof("0x"))));
+}
+
+/* One letter more or less decides where the text ends: each length is tried. */
+Test(watchdog, ends_a_backtrace_that_is_too_long_within_its_text)
+{
+	struct {
+		char text[GY_STALL_WHERE_BYTES];
+		char behind[64];
+	} where;
+	struct gy_stall stall = { .frames_count = GY_STALL_FRAMES };
+
+	for (int first = 3; first <= 18; first++) {
+		for (int second = 3; second <= 18; second++) {
+			memset(&where, 'x', sizeof(where));
+			for (int i = 0; i < GY_STALL_FRAMES; i++) {
+				stall.frames[i] = (void *)(uintptr_t)criterion_internal_test_main;
+			}
+			stall.frames[0] = nowhere(first);
+			stall.frames[1] = nowhere(second);
+			gy_stall_write_where(&stall, where.text);
+			cr_assert_lt(strnlen(where.text, sizeof(where.text)), sizeof(where.text));
+			for (size_t i = 0; i < sizeof(where.behind); i++) {
+				cr_assert_eq(where.behind[i], 'x', "%d and %d letters", first,
+					     second);
+			}
+		}
+	}
+}
 #endif
