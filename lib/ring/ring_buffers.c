@@ -63,9 +63,11 @@ static int map_all(struct gy_ring_buffers *buffers)
 	buffers->idle = gy_memory_get(buffers->count * sizeof(*buffers->idle));
 #if GY_ASSERT_LEVEL >= 2
 	buffers->held = gy_memory_get(buffers->count);
-	if (buffers->held == NULL) {
+	if (buffers->held == NULL || buffers->memory == NULL) {
 		return -ENOMEM;
 	}
+	/* All of it is filled with poison at once: in a few faults, where the kernel can. */
+	(void)madvise(buffers->memory, (size_t)buffers->count * buffers->bytes, MADV_HUGEPAGE);
 #endif
 	return buffers->entries != NULL && buffers->memory != NULL && buffers->next != NULL &&
 			       buffers->idle != NULL
