@@ -25,8 +25,23 @@
 #define GYRE_BY_ADDRESS_(NAME, VALUE) const struct NAME &VALUE
 #define GYRE_ADDRESS_OF_(VALUE)	      (&(VALUE))
 #define GYRE_PASS_(...)		      __VA_ARGS__
-/* The name of a struct that a variable of the same name does not hide. */
-#define GYRE_ALIAS_(NAME)	using gyre_struct_##NAME = struct NAME;
+/* The name of a struct that a variable of the same name does not hide; and what finds the type of a
+ * message in templates. */
+#define GYRE_ALIAS_(NAME) using gyre_struct_##NAME = struct NAME;
+#define GYRE_TYPE_FOR_(NAME)                                           \
+	extern "C++" {                                                 \
+	static inline __attribute__((unused)) const struct gyre_type * \
+	gyre_type_for(const struct NAME *)                             \
+	{                                                              \
+		return &gyre_type_##NAME;                              \
+	}                                                              \
+	}
+#define GYRE_TAIL_FOR_(NAME)                                                          \
+	extern "C++" {                                                                \
+	static inline __attribute__((unused)) void gyre_has_tail(const struct NAME *) \
+	{                                                                             \
+	}                                                                             \
+	}
 #define GYRE_FILLED_(NAME, ...) GYRE_VALUE(gyre_struct_##NAME, __VA_ARGS__)
 #else
 #define GYRE_ASSERT_(CONDITION, TEXT) _Static_assert(CONDITION, TEXT)
@@ -44,6 +59,8 @@
 #define GYRE_ADDRESS_OF_(VALUE)	      (VALUE)
 #define GYRE_PASS_(...)		      (&__VA_ARGS__)
 #define GYRE_ALIAS_(NAME)
+#define GYRE_TYPE_FOR_(NAME)
+#define GYRE_TAIL_FOR_(NAME)
 #define GYRE_FILLED_(NAME, ...) GYRE_VALUE(NAME, __VA_ARGS__)
 #endif
 
@@ -77,6 +94,13 @@
 	{                                                                             \
 		DESTROY((struct NAME *)payload);                                      \
 	}
+
+/* Marks a message that is sent as a notice; a request is marked by GYRE_ANSWER_(). A protocol looks
+ * for these names, and so does who reads the error of a compiler that finds none. */
+#define GYRE_NOTICE_(NAME)                 \
+	enum {                             \
+		gyre_is_notice_##NAME = 1, \
+	};
 
 /* A type of a program's own. */
 #define GYRE_TYPE_(NAME, ID, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING)                 \
@@ -138,7 +162,8 @@
 					    (uint32_t)(ENCODING_BYTES),                     \
 					    (ENCODING),                                     \
 					    __VA_ARGS__,                                    \
-					    (COPY) };
+					    (COPY) };                                       \
+	GYRE_TYPE_FOR_(NAME)
 
 #define GYRE_NO_TAIL_      \
 	{                  \
@@ -189,6 +214,7 @@ struct gyre_new_tail_is_for_messages_with_tails;
 		(void)never;                                                                    \
 		return mail;                                                                    \
 	}                                                                                       \
+	GYRE_TAIL_FOR_(NAME)                                                                    \
 	GYRE_TAIL_PUT_(NAME, TAIL, COUNT)                                                       \
 	GYRE_TAIL_COPY_(NAME, TAIL, COUNT)                                                      \
 	struct gyre_needs_a_semicolon

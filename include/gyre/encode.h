@@ -98,11 +98,13 @@ struct gyre_encoding {
  */
 #define GYRE_MESSAGE_ENCODED(NAME, ID, ENCODING, ...)                                     \
 	GYRE_OWNING_(NAME, __VA_ARGS__)                                                   \
+	GYRE_NOTICE_(NAME)                                                                \
 	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, GYRE_COPY_OF_(NAME, __VA_ARGS__), NULL, \
 		   sizeof(ENCODING), &(ENCODING))
 
 /** GYRE_MESSAGE_VERSIONED() - as GYRE_MESSAGE(), with an encoding that only has a version */
 #define GYRE_MESSAGE_VERSIONED(NAME, ID, ENCODING) \
+	GYRE_NOTICE_(NAME)                         \
 	GYRE_TYPE_(NAME, ID, NULL, NULL, NULL, sizeof(ENCODING), &(ENCODING))
 
 /**

@@ -48,6 +48,9 @@
 /* messages that end in an array */
 #include <gyre/tail.h>
 
+/* what an actor takes, and addresses that know it */
+#include <gyre/protocol.h>
+
 /* taking over what a message owns */
 #include <gyre/move.h>
 
@@ -92,6 +95,9 @@
 
 /* the expansion of the macros that declare messages */
 #include <gyre/declare.h>
+
+/* the expansion of lists in macros */
+#include <gyre/each.h>
 
 /* ---- Channels ---- */
 

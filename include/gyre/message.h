@@ -219,7 +219,9 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  * moved as bytes; in C++ it must be trivially copyable. A struct without members has a payload of 0
  * bytes, in C++ too, and a pointer to it is not NULL. An id below 0x100 does not compile.
  */
-#define GYRE_MESSAGE(NAME, ID) GYRE_TYPE_(NAME, ID, NULL, NULL, NULL, 0, NULL)
+#define GYRE_MESSAGE(NAME, ID) \
+	GYRE_NOTICE_(NAME)     \
+	GYRE_TYPE_(NAME, ID, NULL, NULL, NULL, 0, NULL)
 
 /**
  * GYRE_MESSAGE_OWNING() - declares struct NAME as a message that owns something
@@ -235,6 +237,7 @@ static inline void *gyre_payload(struct gyre_mail *mail)
  */
 #define GYRE_MESSAGE_OWNING(NAME, ID, ...) \
 	GYRE_OWNING_(NAME, __VA_ARGS__)    \
+	GYRE_NOTICE_(NAME)                 \
 	GYRE_TYPE_(NAME, ID, gyre_destroy_##NAME, GYRE_COPY_OF_(NAME, __VA_ARGS__), NULL, 0, NULL)
 
 /** GYRE_VALUE() - a struct of type NAME with the given members, in C and in C++ */

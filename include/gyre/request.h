@@ -48,12 +48,29 @@ GYRE_BEGIN_DECLS
 		   &gyre_type_##ANSWER, 0, NULL);                                   \
 	GYRE_ANSWER_(NAME, ANSWER)
 
+/* What finds the answer to a request in templates of C++. */
+#ifdef __cplusplus
+#define GYRE_ANSWER_FOR_(NAME, ANSWER)                                                            \
+	extern "C++" {                                                                            \
+	static inline __attribute__((unused)) struct ANSWER *gyre_answer_for(const struct NAME *) \
+	{                                                                                         \
+		return nullptr;                                                                   \
+	}                                                                                         \
+	}
+#else
+#define GYRE_ANSWER_FOR_(NAME, ANSWER)
+#endif
+
 /* The answer stands in a struct that is named after the question. It is the last member of that,
  * and so may have a tail. */
 #define GYRE_ANSWER_(NAME, ANSWER)                                                               \
 	__extension__ struct gyre_answer_to_##NAME {                                             \
 		struct ANSWER value;                                                             \
 	};                                                                                       \
+	enum {                                                                                   \
+		gyre_is_request_##NAME = 1,                                                      \
+	};                                                                                       \
+	GYRE_ANSWER_FOR_(NAME, ANSWER)                                                           \
 	static inline __attribute__((unused)) struct gyre_mail *gyre_copy_answer_##NAME(         \
 		struct gyre_stack *stack, struct gyre_system *system, const struct ANSWER *from) \
 	{                                                                                        \

@@ -41,6 +41,7 @@ GYRE_BEGIN_DECLS
  * @COUNT: the member that counts its elements, a uint32_t
  */
 #define GYRE_MESSAGE_TAIL(NAME, ID, TAIL, COUNT) \
+	GYRE_NOTICE_(NAME)                       \
 	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, NULL, 0, NULL)
 
 /**
@@ -56,6 +57,7 @@ GYRE_BEGIN_DECLS
  */
 #define GYRE_MESSAGE_TAIL_OWNING(NAME, ID, TAIL, COUNT, ...)        \
 	GYRE_OWNING_(NAME, __VA_ARGS__)                             \
+	GYRE_NOTICE_(NAME)                                          \
 	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, gyre_destroy_##NAME, \
 			GYRE_COPY_OF_(NAME, __VA_ARGS__), NULL, 0, NULL)
 
@@ -84,6 +86,7 @@ GYRE_BEGIN_DECLS
  * place of its elements differ. A tail always travels as its bytes: the encoding has no functions.
  */
 #define GYRE_MESSAGE_TAIL_VERSIONED(NAME, ID, TAIL, COUNT, ENCODING) \
+	GYRE_NOTICE_(NAME)                                           \
 	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, NULL, sizeof(ENCODING), &(ENCODING))
 
 /** GYRE_TAIL_MAX() - how many elements the tail of a NAME can have: a constant */

@@ -2,8 +2,9 @@
 """Proves what the compiler catches: that each wrong use of a typed message does not compile.
 
 Each test writes a program around one line and compiles it with the C compiler of the build, and with
-g++ where it is there. The same program with the right line must compile, without a warning. C leaves
-a pointer of the wrong type at a warning, which is made an error here as in any careful build.
+gcc, clang, g++ and clang++ where they are there. The same program with the right line must compile,
+without a warning. C leaves a pointer of the wrong type at a warning, which is made an error here as in
+any careful build.
 """
 import os
 import shlex
@@ -13,9 +14,9 @@ import planted
 
 CC = shlex.split(os.environ.get("GYRE_CC", "cc"))
 INCLUDE = os.path.join(planted.SCRIPTS, "..", "include")
-C = [*CC, "-x", "c", "-std=c11", "-Werror"]
-CXX = ["g++", "-x", "c++", "-std=c++17", "-Werror"]
-FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-fsyntax-only", "-I", INCLUDE]
+C = ["-x", "c", "-std=c11", "-Werror"]
+CXX = ["-x", "c++", "-std=c++17", "-Werror"]
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-I", INCLUDE]
 
 PROGRAM = planted.IDEA + """#include <gyre/gyre.h>
 
@@ -48,15 +49,23 @@ int handle(struct gyre_stack *stack, struct gyre_address to, struct gyre_future 
 """
 
 
-class Typed(planted.PlantedTest):
+class Compiled(planted.PlantedTest):
+    everywhere = False  # with one compiler for each language, or with all that are there
+
     def compilers(self):
-        return [C] + ([CXX] if shutil.which(CXX[0]) else [])
+        own = "clang" if any("clang" in word for word in CC) else "gcc"
+        others = [[name] for name in ("gcc", "clang") if name != own and shutil.which(name)]
+        languages = [[*CC, *C]] + ([["g++", *CXX]] if shutil.which("g++") else [])
+        if self.everywhere:
+            languages += [[*other, *C] for other in others]
+            languages += [["clang++", *CXX]] if shutil.which("clang++") else []
+        return languages
 
     def outcomes(self, outside, inside):
         """Pairs of the language and what its compiler says: nothing when it is content."""
         path = self.plant("typed.c", PROGRAM.replace("@outside@", outside).replace("@inside@", inside))
         for compiler in self.compilers():
-            status, output = self.run_command([*compiler, *FLAGS, path])
+            status, output = self.run_command([*compiler, *FLAGS, "-fsyntax-only", path])
             self.assertTrue(status == 0 or "error:" in output, output)
             yield compiler[0], output if status != 0 else ""
 
@@ -67,8 +76,10 @@ class Typed(planted.PlantedTest):
     def fails(self, inside="", outside="", because=""):
         for language, said in self.outcomes(outside, inside):
             self.assertNotEqual(said, "", f"{language} takes it")
-            self.assertIn(because, said)
+            self.assertIn(because, said, language)
 
+
+class Typed(Compiled):
     def test_the_program_itself_is_right(self):
         self.passes()
 
@@ -255,6 +266,140 @@ class Typed(planted.PlantedTest):
         copy = "const struct line *p = gyre_future_answer_to(future, read_line);\nreturn gyre_reply_copy_to(stack, %s, p);"
         self.passes(copy % "read_line", outside=outside)
         self.fails(copy % "price_of", outside=outside)
+
+
+class Protocols(Compiled):
+    everywhere = True
+
+    SHOP = ("struct restock { int item; int count; };\nGYRE_MESSAGE(restock, 0x110);\n"
+            "struct close_up { int hour; };\nGYRE_MESSAGE(close_up, 0x111);\n"
+            "struct stock { int count; };\nGYRE_MESSAGE(stock, 0x112);\n"
+            "struct stock_of { int item; };\nGYRE_REQUEST(stock_of, 0x113, stock);\n"
+            "GYRE_PROTOCOL(shop, restock, price_of);\n"
+            "int on_any(struct gyre_stack *stack);\n"
+            "int on_any(struct gyre_stack *stack) { return gyre_return(stack); }\n")
+    BAR = SHOP + "GYRE_PROTOCOL(bar, close_up);\n"
+
+    def passes_to_shop(self, inside):
+        self.passes("const struct shop_address shop = gyre_address_as(shop, to);\n(void)shop;\n" + inside, self.SHOP)
+
+    def fails_to_shop(self, inside, because):
+        self.fails("const struct shop_address shop = gyre_address_as(shop, to);\n(void)shop;\n" + inside, self.SHOP,
+                   because)
+
+    def test_an_actor_gets_the_messages_of_its_protocol_alone(self):
+        self.passes_to_shop("return gyre_tell(stack, shop, restock, 7, 1);")
+        self.passes_to_shop("return gyre_tell_mail(stack, shop, restock, gyre_take(stack));")
+        self.passes_to_shop("return gyre_system_tell(gyre_system_of(stack), shop, restock, 7, 1);")
+        for call in ("gyre_tell(stack, shop, close_up, 1)", "gyre_tell_mail(stack, shop, close_up, gyre_take(stack))",
+                     "gyre_system_tell(gyre_system_of(stack), shop, close_up, 1)"):
+            self.fails_to_shop(f"return {call};", "takes_close_up")
+            self.fails_to_shop(f"return {call};", "shop_address")
+        self.fails_to_shop("return gyre_tell(stack, shop, restock, .hour = 1);", "hour")
+        self.fails_to_shop("return gyre_ask_of(stack, shop, 0, future, stock_of, 7);", "takes_stock_of")
+
+    def test_a_request_is_not_sent_as_a_notice(self):
+        for call in ("gyre_tell(stack, shop, price_of, 7)", "gyre_tell_mail(stack, shop, price_of, gyre_take(stack))",
+                     "gyre_system_tell(gyre_system_of(stack), shop, price_of, 7)"):
+            self.fails_to_shop(f"return {call};", "gyre_is_notice_price_of")
+
+    def test_what_has_no_answer_is_not_asked(self):
+        system = "struct gyre_mail *answer = 0; (void)answer; return %s;"
+        outside = "gyre_system_ask_of(gyre_system_of(stack), shop, 0, &answer, %s)"
+        self.passes_to_shop("return gyre_ask_of(stack, shop, 0, future, price_of, 7);")
+        self.passes_to_shop("return gyre_ask_mail(stack, shop, 0, future, price_of, gyre_new(stack, price_of, 7));")
+        self.passes_to_shop(system % (outside % "price_of, 7"))
+        for call in ("gyre_ask_of(stack, shop, 0, future, restock, 7, 1)",
+                     "gyre_ask_mail(stack, shop, 0, future, restock, gyre_new(stack, restock, 7, 1))",
+                     outside % "restock, 7, 1"):
+            self.fails_to_shop(system % call, "gyre_is_request_restock")
+
+    def test_the_answer_of_a_protocol_is_that_of_its_request(self):
+        ask = "(void)gyre_ask_of(stack, shop, 0, future, price_of, 7);\n%s"
+        self.passes_to_shop(ask % "return gyre_future_answer_to(future, price_of)->cents;")
+        self.fails_to_shop(ask % "return gyre_future_answer_to(future, price_of)->count;", "count")
+        self.fails_to_shop(ask % "return gyre_future_answer_to(future, restock)->count;", "restock")
+        self.fails_to_shop("return gyre_reply_to(stack, stock_of, .cents = 1);", "cents")
+
+    def test_a_typed_address_is_not_one_of_another_protocol(self):
+        self.passes("struct shop_address a = gyre_address_as(shop, to), b = a; (void)b;", self.BAR)
+        self.fails("struct shop_address a = gyre_address_as(bar, to); (void)a;", self.BAR)
+        self.fails("struct shop_address a = to; (void)a;", self.BAR)
+        self.fails("return gyre_notify(stack, gyre_address_as(shop, to), gyre_new(stack, price, 1));", self.BAR)
+        self.passes("return gyre_notify(stack, gyre_address_as(shop, to).address, gyre_new(stack, price, 1));", self.BAR)
+
+    def test_a_typed_address_is_as_large_as_an_address(self):
+        self.passes(outside=self.SHOP + "GYRE_ASSERT_(sizeof(struct shop_address) == sizeof(struct gyre_address), \"\");\n"
+                    "struct visit { struct shop_address shop; };\nGYRE_MESSAGE(visit, 0x120);")
+
+    def test_a_protocol_has_messages_that_were_declared(self):
+        self.fails(outside=self.SHOP + "struct other { int x; };\nGYRE_PROTOCOL(bar, close_up, other);", because="other")
+        self.fails(outside=self.SHOP + "GYRE_PROTOCOL(bar, close_up, close_up);", because="gyre_bar_takes_close_up")
+
+    def test_the_routes_of_a_protocol_are_complete(self):
+        routes = self.SHOP + "GYRE_SERVES(counter, shop, %s);"
+        notice, ask = "GYRE_ON_NOTICE(restock, on_any)", "GYRE_ON_ASK(price_of, on_any)"
+        self.passes(outside=routes % f"{notice}, {ask}")
+        self.passes(outside=routes % f"{ask}, {notice}")
+        for missing, there in (("price_of", notice), ("restock", ask)):
+            self.fails(outside=routes % there, because=f"gyre_shop_takes_{missing}")
+            self.fails(outside=routes % there, because="the routes of counter are not those of all messages of shop")
+        self.fails(outside=routes % f"{notice}, {ask}, GYRE_ON_NOTICE(close_up, on_any)",
+                   because="gyre_shop_takes_close_up")
+        self.fails(outside=routes % f"{notice}, {notice}, {ask}", because="duplicate case")
+        self.fails(outside=routes % "GYRE_ON_NOTICE(price_of, on_any), " + notice, because="gyre_is_notice_price_of")
+        self.fails(outside=routes % "GYRE_ON_ASK(restock, on_any), " + ask, because="gyre_is_request_restock")
+        self.fails(outside=routes % f"{notice}, GYRE_ON_ASK(price_of, on_price)", because="on_price")
+
+    def test_a_missing_route_does_not_compile_without_any_warnings(self):
+        path = self.plant("typed.c", PROGRAM.replace("@inside@", "").replace(
+            "@outside@", self.SHOP + "GYRE_SERVES(counter, shop, GYRE_ON_NOTICE(restock, on_any));"))
+        for compiler in self.compilers():
+            status, output = self.run_command([*compiler, "-w", "-I", INCLUDE, "-fsyntax-only", path])
+            self.assertNotEqual(status, 0, compiler[0])
+            self.assertIn("the routes of counter are not those of all messages of shop", output)
+
+    def test_a_protocol_has_up_to_64_messages(self):
+        def protocol(count, served):
+            names = [f"m{i}" for i in range(count)]
+            routes = [f"GYRE_ON_{'ASK' if i % 2 else 'NOTICE'}(m{i}, on_any)" for i in range(served)]
+            return "\n".join([self.SHOP] + [
+                f"struct m{i} {{ int x; }};\n"
+                + (f"GYRE_REQUEST(m{i}, {0x200 + i}, price);" if i % 2 else f"GYRE_MESSAGE(m{i}, {0x200 + i});")
+                for i in range(count)] + [
+                    f"GYRE_PROTOCOL(large, {', '.join(names)});", f"GYRE_SERVES(all, large, {', '.join(routes)});"])
+        for count in (1, 8, 9, 32, 33, 64):
+            self.passes("return gyre_tell(stack, gyre_address_as(large, to), m0, 1);", protocol(count, count))
+        self.fails(outside=protocol(64, 63), because="gyre_large_takes_m63")
+        self.fails(outside=protocol(65, 64))
+
+    def test_the_routes_of_a_protocol_are_those_of_a_behaviour(self):
+        routes = self.SHOP + "GYRE_SERVES(counter, shop, GYRE_ON_NOTICE(restock, on_any), GYRE_ON_ASK(price_of, on_any));\n"
+        self.passes("struct gyre_behaviour made;\nmade.notice_routes = GYRE_NOTICE_ROUTES_OF(counter);\n"
+                    "made.ask_routes = GYRE_ASK_ROUTES_OF(counter);\n(void)made;", routes)
+        self.passes(outside=routes + "#ifndef __cplusplus\nextern const struct gyre_class shop_class;\n"
+                    "const struct gyre_class shop_class = { .name = \"shop\", .behaviour = { GYRE_ROUTES_OF(counter) } };\n"
+                    "#endif")
+
+    def test_a_typed_address_costs_no_instruction(self):
+        calls = {"gyre_notify(stack, to, gyre_new(stack, restock, 7, 1))":
+                 "gyre_tell(stack, shop, restock, 7, 1)",
+                 "gyre_ask(stack, to, gyre_new(stack, price_of, 7), 5, future)":
+                 "gyre_ask_of(stack, shop, 5, future, price_of, 7)",
+                 "gyre_system_notify(gyre_system_of(stack), to, gyre_system_new(gyre_system_of(stack), restock, 7, 1))":
+                 "gyre_system_tell(gyre_system_of(stack), shop, restock, 7, 1)"}
+        shop = "const struct shop_address shop = gyre_address_as(shop, to);\n(void)shop;\nreturn %s;"
+        for plain, typed in calls.items():
+            for compiler in self.compilers():
+                made = []
+                for call in (plain, typed):
+                    path = self.plant("typed.c", PROGRAM.replace("@outside@", self.SHOP)
+                                      .replace("@inside@", shop % call))
+                    status, output = self.run_command([*compiler, *FLAGS, "-O2", "-S", "-o", "-", path])
+                    self.assertEqual(status, 0, output)
+                    self.assertIn("call", output)
+                    made.append(output)
+                self.assertEqual(made[0], made[1], compiler[0])
 
 
 if __name__ == "__main__":

@@ -244,6 +244,10 @@ def test_pools():
     expect(lines == ["quick work is done", *(f"slow work {i} is done" for i in (1, 2, 3))], f"it printed {lines}")
 
 
+def test_protocol():
+    expect(run("protocol") == "of 100 cents: 3\nbalance: 120\n", "another account")
+
+
 def test_request():
     expect(run("request") == "quick: 270 cents\nslow: 0 Connection timed out\n", "other prices")
 
