@@ -4,13 +4,14 @@
 usage: check_headers.py [ROOT] [--build BUILD]
 
 A public header must compile as C11 with -pedantic-errors and as C++17, without a warning, with gcc and
-with clang, as far as they are found. With --build, the build folder that holds gyre_config.h, the
+with clang, as far as they are found; one whose name ends in .hpp as C++20, with and without exceptions. With --build, the build folder that holds gyre_config.h, the
 private headers of lib/ are compiled alone too, as gnu17 with one compiler. gyre/gyre.h, where it is,
-must include every other public header. Exits 77 when no compiler works.
+must include every other public header, and gyre/gyre.hpp those of C++20. Exits 77 when no compiler works.
 """
 import argparse
 import concurrent.futures
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import csource
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 C11 = ["-x", "c", "-std=c11", "-pedantic-errors"]
 CXX17 = ["-x", "c++", "-std=c++17"]
+CXX20 = ["-x", "c++", "-std=c++20", "-pedantic-errors"]
 GNU17 = ["-x", "c", "-std=gnu17", "-D_GNU_SOURCE"]
 SKIPPED = 77
 
@@ -70,6 +72,11 @@ def jobs_of(root, build):
     for path in csource.find(root, [os.path.join("include", "gyre")], (".h",)):
         text = alone(f"<gyre/{os.path.basename(path)}>")
         jobs += [(path, compiler, text, ["-I", include]) for compiler in public]
+    newest = compilers([("g++", "C++20", CXX20), ("clang++", "C++20", CXX20),
+                        ("g++", "C++20 without exceptions", [*CXX20, "-fno-exceptions"])])
+    for path in csource.find(root, [os.path.join("include", "gyre")], (".hpp",)):
+        text = alone(f"<gyre/{os.path.basename(path)}>")
+        jobs += [(path, compiler, text, ["-I", include]) for compiler in newest]
     if build:
         private = compilers([("gcc", "gnu17", GNU17), ("clang", "gnu17", GNU17)])[:1]
         flags = ["-I", include, "-I", os.path.join(root, "lib"), "-I",
@@ -80,14 +87,23 @@ def jobs_of(root, build):
     return jobs, [compiler.name for compiler in public]
 
 
-def check_umbrella(root, problems):
-    whole = os.path.join("include", "gyre", "gyre.h")
+def reached(root, path):
+    """What a header includes, and in C++20, whose headers have an order, what those include."""
+    included = {text for _, text in csource.load(root, path).includes()}
+    for text in list(included):
+        if path.endswith(".hpp") and re.fullmatch(r"<gyre/\w+\.hpp>", text):
+            included |= reached(root, os.path.join("include", text[1:-1]))
+    return included
+
+
+def check_umbrella(root, ending, problems):
+    whole = os.path.join("include", "gyre", "gyre" + ending)
     if not os.path.exists(os.path.join(root, whole)):
         return
-    included = {text for _, text in csource.load(root, whole).includes()}
-    for path in csource.find(root, [os.path.dirname(whole)], (".h",)):
+    included = reached(root, whole)
+    for path in csource.find(root, [os.path.dirname(whole)], (ending,)):
         if path != whole and f"<gyre/{os.path.basename(path)}>" not in included:
-            problems.append((path, 0, "is not included by gyre/gyre.h"))
+            problems.append((path, 0, f"is not included by gyre/gyre{ending}"))
 
 
 def main(arguments):
@@ -100,7 +116,8 @@ def main(arguments):
         print("headers: no compiler works, skipped")
         return SKIPPED
     problems = []
-    check_umbrella(os.path.abspath(options.root), problems)
+    for ending in (".h", ".hpp"):
+        check_umbrella(os.path.abspath(options.root), ending, problems)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = pool.map(lambda job: job[1].complaint(job[2], job[3]), jobs)
         for (path, compiler, _, _), text in zip(jobs, complaints):

@@ -6,7 +6,8 @@ usage: check_pages.py [ROOT]
 scripts/doc/pages/index.md lists every other page as a \\subpage, by the label gyre-NAME that NAME.md gives
 itself. The code of a page, which stands between ```c and ```, is one file in its order: with gyre/gyre.h
 before it, it compiles as C11 without a warning, with gcc and with clang, as far as they are found. What
-stands between ```cpp and ``` is another file, in C++17. Each diagram (.dot) is shown by a page, and each header
+stands between ```cpp and ``` is another file, in C++17, and what stands between ```cpp20 and ``` one in C++20.
+Each diagram (.dot) is shown by a page, and each header
 of include/gyre/ is named by one; the functions that they name exist. A line has at most 120 columns, but for
 rows of tables. Exits 77 when no compiler works.
 """
@@ -26,6 +27,8 @@ CXX17 = check_headers.CXX17
 LANGUAGES = {
     "c": [("gcc", "C11", C11), ("clang", "C11", C11)],
     "cpp": [("g++", "C++17", CXX17), ("clang++", "C++17", CXX17)],
+    # gcc warns of members that an initialiser leaves out, unlike in C.
+    "cpp20": [(name, "C++20", [*check_headers.CXX20, "-Wno-missing-field-initializers"]) for name in ("g++", "clang++")],
 }
 # Functions of a page are called by nobody there.
 CALM = ["-Wno-unused-function", "-Wno-unused-const-variable"]
@@ -78,7 +81,7 @@ def check_named(root, paths, problems):
     for path in csource.find(root, [PAGES], (".dot",)):
         if f"@dotfile {os.path.basename(path)} " not in text:
             problems.append((path, 0, "is shown by no page"))
-    for path in csource.find(root, [os.path.join("include", "gyre")], (".h",)):
+    for path in csource.find(root, [os.path.join("include", "gyre")], (".h", ".hpp")):
         name = os.path.basename(path)
         if name != "gyre.h" and not re.search(rf"(?<![\w]){re.escape(name)}", text):
             problems.append((path, 0, "is named by no page of scripts/doc/pages/"))

@@ -28,8 +28,11 @@ SHOWN = re.compile(r"!\[[^]]*\]\(([^)]+)\)")  # a picture of a page in markdown
 # What must be named in a meson.build below the first folder: where it stands, and how it ends.
 LISTED = [
     ("apps", ".c"),
+    ("apps", ".cc"),
     ("include/gyre", ".h"),
+    ("include/gyre", ".hpp"),
     ("lib", ".c"),
+    ("test/cpp", ".cc"),
     ("test/unit", ".c"),
     ("test/model", ".c"),
     ("test/stress", ".c"),

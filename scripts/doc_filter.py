@@ -408,6 +408,7 @@ def page(text, symbols):
     for line in text.split("\n"):
         if line.startswith("```"):
             code = not code
+            line = "```cpp" if line == "```cpp20" else line
         elif not code and not re.match(r"^(#|\\|@|\t|!\[)", line):
             pieces = re.split(r"(`[^`]*`|\[[^]]*\]\([^)]*\)|@ref \S+(?: \"[^\"]*\")?)", line)
             for at in range(0, len(pieces), 2):

@@ -52,6 +52,23 @@ class Headers(planted.PlantedTest):
         self.plant("include/gyre/gyre.h", planted.IDEA + "typedef int gyre_nothing;\n")
         self.assert_caught("include/gyre/good.h: is not included by gyre/gyre.h")
 
+    def test_compiles_headers_of_cxx20_as_that_and_without_exceptions(self):
+        guarded = planted.IDEA + "#ifndef GYRE_X_HPP\n#define GYRE_X_HPP\n%s\n#endif\n"
+        self.plant("include/gyre/x.hpp", guarded % "#include <concepts>\ntemplate <std::integral T> T gyre_x(T x) { return x; }")
+        self.assert_content()
+        self.plant("include/gyre/x.hpp", guarded % "inline void gyre_x() { throw 1; }")
+        self.assert_caught("include/gyre/x.hpp: g++ as C++20 without exceptions")
+        self.plant("include/gyre/x.hpp", guarded % "inline std::size_t gyre_x() { return 1; }")
+        self.assert_caught("include/gyre/x.hpp: g++ as C++20:")
+
+    def test_catches_a_header_of_cxx20_that_the_umbrella_leaves_out(self):
+        self.plant("include/gyre/x.hpp", planted.IDEA + "#pragma once\n")
+        self.plant("include/gyre/y.hpp", planted.IDEA + "#pragma once\n#include <gyre/x.hpp>\n")
+        self.plant("include/gyre/gyre.hpp", planted.IDEA + "#pragma once\n#include <gyre/y.hpp>\n")
+        self.assert_content()
+        self.plant("include/gyre/gyre.hpp", planted.IDEA + "#pragma once\n#include <gyre/x.hpp>\n")
+        self.assert_caught("include/gyre/y.hpp: is not included by gyre/gyre.hpp")
+
     def test_catches_a_private_header_that_needs_another(self):
         self.plant("build/include/gyre_config.h", "#pragma once\n#define GY_X 1\n")
         self.plant("lib/base/good.h", "#pragma once\n#include \"gyre_config.h\"\n"

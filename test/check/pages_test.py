@@ -26,6 +26,15 @@ static int send_three()
 }
 ```
 
+```cpp20
+static int send_four(auto mail)
+{
+	return gyre_send(mail);
+}
+
+static int four = send_four(4);
+```
+
 ```
 cc $(this is no code)
 ```
@@ -64,6 +73,10 @@ class Pages(planted.PlantedTest):
     def test_catches_code_in_cxx_that_does_not_compile(self):
         self.change("scripts/doc/pages/mail.md", "gyre_send(3)", "gyre_send(nullptr)")
         self.assert_caught("scripts/doc/pages/mail.md: g++ as C++17:", ":15:")
+
+    def test_catches_code_in_cxx20_that_does_not_compile(self):
+        self.change("scripts/doc/pages/mail.md", "send_four(4)", "send_four(nullptr)")
+        self.assert_caught("scripts/doc/pages/mail.md: g++ as C++20:")
 
     def test_catches_c_that_stands_among_the_cxx(self):
         self.change("scripts/doc/pages/mail.md", "gyre_send(3)", "gyre_send((int[]){ [0] = 3 }[0])")

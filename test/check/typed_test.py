@@ -9,6 +9,7 @@ any careful build.
 import os
 import shlex
 import shutil
+import unittest
 
 import planted
 
@@ -16,6 +17,7 @@ CC = shlex.split(os.environ.get("GYRE_CC", "cc"))
 INCLUDE = os.path.join(planted.SCRIPTS, "..", "include")
 C = ["-x", "c", "-std=c11", "-Werror"]
 CXX = ["-x", "c++", "-std=c++17", "-Werror"]
+CXX20 = ["-x", "c++", "-std=c++20", "-Werror"]
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-I", INCLUDE]
 
 PROGRAM = planted.IDEA + """#include <gyre/gyre.h>
@@ -400,6 +402,67 @@ class Protocols(Compiled):
                     self.assertIn("call", output)
                     made.append(output)
                 self.assertEqual(made[0], made[1], compiler[0])
+
+
+@unittest.skipUnless(shutil.which("g++") or shutil.which("clang++"), "there is no compiler of C++")
+class Coroutines(Compiled):
+    """What gyre.hpp refuses, in C++20."""
+
+    PROGRAM = planted.IDEA + """#include <gyre/gyre.hpp>
+
+struct price { int cents; };
+GYRE_MESSAGE(price, 0x101);
+struct price_of { int item; };
+GYRE_REQUEST(price_of, 0x102, price);
+struct stock_of { int item; };
+GYRE_REQUEST(stock_of, 0x103, price);
+struct restock { int item; int count; };
+GYRE_MESSAGE(restock, 0x104);
+struct close_up { int hour; };
+GYRE_MESSAGE(close_up, 0x105);
+struct plain { int x; };
+GYRE_PROTOCOL(shop, restock, price_of);
+
+gyre::task<> handle(gyre_stack *stack, shop_address shop, gyre_address any);
+
+gyre::task<> handle(gyre_stack *stack, shop_address shop, gyre_address any)
+{
+	auto answer = co_await gyre::ask(stack, shop, price_of{ 1 });
+
+	(void)any;
+	@inside@
+	co_return answer.error();
+}
+"""
+
+    def compilers(self):
+        return [[name, *CXX20] for name in ("g++", "clang++") if shutil.which(name)]
+
+    def outcomes(self, outside, inside):
+        path = self.plant("typed.cc", self.PROGRAM.replace("@inside@", inside))
+        for compiler in self.compilers():
+            status, output = self.run_command([*compiler, *FLAGS, "-fsyntax-only", path])
+            self.assertTrue(status == 0 or "error:" in output, output)
+            yield compiler[0], output if status != 0 else ""
+
+    def test_messages_of_the_protocol_are_told_and_asked(self):
+        self.passes("(void)gyre::tell(stack, shop, restock{ 1, 2 }); (void)answer->cents;\n"
+                    "(void)gyre::tell(stack, any, close_up{ 1 }); answer = co_await gyre::ask(stack, any, stock_of{ 1 });")
+
+    def test_another_message_is_not(self):
+        because = "the protocol of this address does not have this message"
+        self.fails("(void)gyre::tell(stack, shop, close_up{ 1 });", because=because)
+        self.fails("answer = co_await gyre::ask(stack, shop, stock_of{ 1 });", because=because)
+        self.fails("(void)gyre::tell(stack, any, plain{ 1 });", because="this struct was not declared as a message")
+
+    def test_a_request_is_not_told_and_a_notice_not_asked(self):
+        self.fails("(void)gyre::tell(stack, shop, price_of{ 1 });", because="this message is a request: ask it")
+        self.fails("(void)gyre::ask(stack, shop, restock{ 1, 2 });", because="this message has no answer: tell it")
+
+    def test_an_answer_is_of_its_own_type(self):
+        self.fails("(void)answer->item;", because="item")
+        self.fails("gyre::future<restock> other = gyre::ask(stack, shop, price_of{ 1 });")
+        self.fails("restock other; (void)answer.move_to(other);")
 
 
 if __name__ == "__main__":

@@ -113,6 +113,12 @@ def test_batch():
     expect(last == f"100 entries were kept by {len(writes)} writes" and len(writes) < 100, last)
 
 
+def test_coroutine():
+    if not os.path.exists(program("coroutine")):
+        sys.exit(77)
+    expect(run("coroutine") == "tea: 90 cents\nmilk: 180 cents\ncoffee: No such file or directory\n", "another shop")
+
+
 def test_embed():
     lines = run("embed", given="abc\nhello\n").splitlines()
     expect(lines == ["4 bytes", "6 bytes"], f"it printed {lines}")
@@ -574,17 +580,19 @@ def test_tls():
 
 
 def examples():
-    return sorted(os.path.basename(path)[:-2] for path in glob.glob(os.path.join(SOURCES, "*.c")))
+    return sorted(os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SOURCES, "*.c*")))
 
 
 def check_form(name):
     """It is short, and its comment begins with a line that scripts/run can print."""
-    with open(os.path.join(SOURCES, f"{name}.c"), encoding="utf-8") as file:
+    source = glob.glob(os.path.join(SOURCES, f"{name}.c*"))[0]
+    with open(source, encoding="utf-8") as file:
         lines = file.read().splitlines()
     expect(len(lines) <= LINES_MAX, f"{len(lines)} lines, at most {LINES_MAX}")
     expect(lines[0] == "/*" and re.fullmatch(r" \* [A-Z]\w*( \w+)?: .*\.", lines[1]) and lines[2] == " *",
            f"its first line is {lines[1]!r}")
-    public = re.compile(r"#include (<gyre/gyre\.h>|<[a-z/-]+\.h>)")
+    public = re.compile(r"#include (<gyre/gyre\.h>|<[a-z/-]+\.h>)" if source.endswith(".c")
+                        else r"#include <(gyre/gyre\.hpp|[a-z]+)>")
     expect(all(public.fullmatch(line) for line in lines if line.startswith("#include")),
            "it uses more than the public headers")
 
