@@ -102,6 +102,8 @@ struct gyre_service {
 			     (uint32_t)(sizeof(gyre_service_messages_##NAME) / sizeof(void *)), \
 			     gyre_service_messages_##NAME }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* C++ has no arrays without a length */
 /**
  * struct gyre_listing - the event that the members of a service have changed
  * @version: grows with each listing of one watch
@@ -121,6 +123,7 @@ struct gyre_listing {
 	uint32_t reserved;
 	struct gyre_address members[];
 };
+#pragma GCC diagnostic pop
 GYRE_OWN_MESSAGE_TAIL_(gyre_listing, 0x76, members, count);
 
 /**
