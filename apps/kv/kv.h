@@ -28,7 +28,7 @@ enum {
 	OUTPUT_BYTES_MAX = 256 << 20,  /* of one reply: a larger one ends the connection */
 	PENDING_BYTES_MAX = 128 << 10, /* of replies or commands that wait for others */
 	PUSH_BYTES_MAX = 8 << 20,      /* that wait for a subscriber */
-	PUSHES_MAX = 1 << 16,	       /* of a channel, likewise */
+	PUSHES_MAX = 1 << 18,	       /* of a channel, likewise */
 	QUEUE_BYTES_MAX = 1 << 20,     /* of a transaction */
 	ROUND_COMMANDS_MAX = 1024,
 	SHARD_TREES = 1 << 16,
@@ -156,7 +156,7 @@ struct shard {
 	struct args args;      /* of the present command */
 	struct text out;       /* replies to the present client */
 	size_t cursor;	       /* of what looks for keys whose time is over */
-	struct item *patterns; /* of its clients: see pubsub.c */
+	struct item *names[2]; /* of channels and patterns: see pubsub.c */
 	uint64_t counts[FIGURES];
 	_Atomic uint64_t figures[FIGURES]; /* the same for other loops, now and then */
 	struct item *trees[SHARD_TREES];

@@ -1,8 +1,9 @@
 /*
- * Publishing, on gyre's event stream: a client subscribes to the key of a channel or a pattern, and
- * what is published there reaches it, as shared bytes that are in memory once. The stream knows
- * nothing of patterns, so each shard counts those of its clients, and what is published goes to all
- * shards: the publisher's publishes to the channel, each to those of its own patterns that match.
+ * Publishing, on gyre's event stream: a client subscribes to the key of a channel or a pattern of
+ * its own loop, and what is published there reaches it, as shared bytes that are in memory once.
+ * The stream knows nothing of patterns, so each shard counts the names that its clients are
+ * subscribed to. What is published goes to every shard in the order of the publisher's commands,
+ * and each publishes it under its own keys.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +12,20 @@
 
 enum { CHANNELS = 0, PATTERNS = 1 }; /* the variants of commands */
 
-/* The keys of the channels are of no shard, those of patterns of their clients'. */
 struct topic {
 	uint16_t shard;
-	char name[GYRE_EVENT_KEY_BYTES_MAX - sizeof(uint16_t)];
+	uint16_t kind;
+	char name[GYRE_EVENT_KEY_BYTES_MAX - 2 * sizeof(uint16_t)];
 };
 
 static struct gyre_event_key topic_of(struct topic *topic, const struct shard *shard, int kind,
 				      struct slice name)
 {
-	topic->shard = kind == PATTERNS ? (uint16_t)(shard->index + 1) : 0;
+	topic->shard = (uint16_t)shard->index;
+	topic->kind = (uint16_t)kind;
 	memcpy(topic->name, name.bytes, name.count);
-	return (struct gyre_event_key){ topic, (uint32_t)(sizeof(topic->shard) + name.count) };
+	return (struct gyre_event_key){ topic,
+					(uint32_t)(offsetof(struct topic, name) + name.count) };
 }
 
 static bool is_too_long(struct slice name)
@@ -71,12 +74,14 @@ static void publish_if_it_matches(struct item *pattern, void *arg)
 static void publish(struct call *call)
 {
 	struct publication publication = { .call = call };
-	struct item *patterns = call->shard->patterns;
+	struct item **names = call->shard->names;
+	struct slice channel = call->args[1];
 
-	if (call->client != NULL && !is_too_long(call->args[1])) {
-		publish_to(&publication, CHANNELS, call->args[1]);
+	if (*tree_find(&names[CHANNELS], (double)hash_of(channel), channel) != NULL) {
+		publish_to(&publication, CHANNELS, channel);
 	}
-	tree_visit(patterns, 0, tree_count(patterns), false, publish_if_it_matches, &publication);
+	tree_visit(names[PATTERNS], 0, tree_count(names[PATTERNS]), false, publish_if_it_matches,
+		   &publication);
 	reply_head(call->out, ':', publication.receivers);
 }
 
@@ -99,11 +104,11 @@ static void reply_subscribed(const struct call *call, struct slice name)
 	reply_head(call->out, ':', (int64_t)client_subscriptions(call->client));
 }
 
-/* Counts the clients of a shard that are subscribed to a pattern. */
-static bool count_pattern(struct shard *shard, struct slice pattern, uint64_t change)
+/* Counts the clients of a shard that are subscribed to a name. */
+static bool count_name(struct shard *shard, int kind, struct slice name, uint64_t change)
 {
-	double hash = (double)hash_of(pattern);
-	const struct item *item = *tree_find(&shard->patterns, hash, pattern);
+	double hash = (double)hash_of(name);
+	const struct item *item = *tree_find(&shard->names[kind], hash, name);
 	uint64_t count = 0;
 
 	if (item != NULL) {
@@ -111,10 +116,10 @@ static bool count_pattern(struct shard *shard, struct slice pattern, uint64_t ch
 	}
 	count += change;
 	if (count == 0) {
-		tree_remove(&shard->patterns, hash, pattern);
+		tree_remove(&shard->names[kind], hash, name);
 		return true;
 	}
-	return tree_put(&shard->patterns, hash, pattern,
+	return tree_put(&shard->names[kind], hash, name,
 			(struct slice){ (const char *)&count, sizeof(count) }) != NULL;
 }
 
@@ -126,9 +131,7 @@ static void unsubscribe_from(struct client *client, int kind, struct slice name)
 	if (*tree_find(&client->names[kind], hash, name) != NULL) {
 		(void)gyre_unsubscribe(gyre_context_stack(client->ctx), &gyre_type_published,
 				       topic_of(&topic, client->shard, kind, name));
-		if (kind == PATTERNS) {
-			(void)count_pattern(client->shard, name, UINT64_MAX);
-		}
+		(void)count_name(client->shard, kind, name, UINT64_MAX);
 		tree_remove(&client->names[kind], hash, name);
 	}
 }
@@ -142,13 +145,11 @@ static bool subscribe_to(struct client *client, int kind, struct slice name)
 	if (*tree_find(&client->names[kind], hash, name) != NULL) {
 		return true;
 	}
-	if (kind == PATTERNS && !count_pattern(client->shard, name, 1)) {
+	if (!count_name(client->shard, kind, name, 1)) {
 		return false;
 	}
 	if (tree_put(&client->names[kind], hash, name, SLICE("")) == NULL) {
-		if (kind == PATTERNS) {
-			(void)count_pattern(client->shard, name, UINT64_MAX);
-		}
+		(void)count_name(client->shard, kind, name, UINT64_MAX);
 		return false;
 	}
 	if (gyre_subscribe(gyre_context_stack(client->ctx), &gyre_type_published,
@@ -202,13 +203,14 @@ static void unsubscribe(struct call *call)
 /* Of a client whose actor ends, and with that its subscriptions. */
 void client_unsubscribe(struct client *client)
 {
-	while (client->names[PATTERNS] != NULL) {
-		struct item *name = tree_take(&client->names[PATTERNS], 0);
+	for (int kind = 0; kind < 2; kind++) {
+		while (client->names[kind] != NULL) {
+			struct item *name = tree_take(&client->names[kind], 0);
 
-		(void)count_pattern(client->shard, item_key(name), UINT64_MAX);
-		item_destroy(name);
+			(void)count_name(client->shard, kind, item_key(name), UINT64_MAX);
+			item_destroy(name);
+		}
 	}
-	tree_destroy(client->names[CHANNELS]);
 }
 
 const struct command pubsub_commands[] = {

@@ -98,7 +98,9 @@ GYRE_API int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_
  * no group then. A count of 0 makes a member on each loop; any other count spreads the members over
  * the loops in turn. Where each loop has a member, loops that are added later get one too, and
  * @actor_class must outlive the group. If a member cannot be made, those made before it are
- * stopped.
+ * stopped. Where they get one, the group keeps a copy of @argument until it ends; what it owns is
+ * copied and given back while all groups are locked, by functions that may call nothing of this
+ * header.
  *
  * Return: 0, or a negative errno.
  * Errors:

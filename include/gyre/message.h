@@ -55,8 +55,11 @@ typedef void (*gyre_destroy_fn)(void *payload);
  * exists meanwhile. It is not re-entered on one thread but runs on several at once, there is no
  * last call, and it may call only those of gyre's functions that any thread may call.
  *
+ * For the argument of a group it also runs on the thread that adds a loop, and while all groups are
+ * locked: it may call nothing of group.h.
+ *
  * Returns 0; or a negative errno, which counts as -ENOMEM, and then the copy owns nothing: its
- * destructor does not run.
+ * destructor does not run. A timer tries again each millisecond.
  */
 typedef int (*gyre_copy_fn)(void *payload);
 

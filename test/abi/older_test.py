@@ -33,9 +33,9 @@ YOUNGER = {
     "gyre_handler": ["send_file"],
     "gyre_idle_options": ["close"],
     "gyre_loop_snapshot": ["promises"],
-    "gyre_node_options": ["away_ns", "end_when_declared_down"],
+    "gyre_node_options": ["away_ns", "end_when_declared_down", "listen_local", "users", "users_count", "listen_mode"],
     "gyre_timer_options": ["period_ns"],
-    "gyre_type": ["encoding", "tail"],
+    "gyre_type": ["encoding", "tail", "copy"],
 }
 # The options of a system end in those of its node; without them there is none, and no type of it.
 WITHOUT_NODE = {"gyre_system_options": ["node"]}
@@ -58,8 +58,8 @@ class Older(planted.PlantedTest):
                 body = re.sub(rf"\n\t[^\n]*\b{member};", "", body)
             self.write(path, text[:start] + body + text[end:])
         if "gyre_type" in younger:
-            self.edit(os.path.join(folder, "gyre", "declare.h"), r",[\s\\]*\(ENCODING\),[\s\\]*__VA_ARGS__ \};",
-                      " };")
+            self.edit(os.path.join(folder, "gyre", "declare.h"),
+                      r",[\s\\]*\(ENCODING\),[\s\\]*__VA_ARGS__,[\s\\]*\(COPY\) \};", " };")
         return folder
 
     def header_of(self, struct):

@@ -153,7 +153,7 @@ static struct gyre_mail *only_unanswered(const struct gy_batch *batch)
 	return only;
 }
 
-/* A payload with a destructor can be given to one asker only. */
+/* What owns something is not copied for one asker, and may not be copied for several. */
 static int reply_to_only(struct gy_stack *stack, struct gyre_mail *mail)
 {
 	struct gyre_mail *ask = only_unanswered(stack->batch);
@@ -177,7 +177,8 @@ int gyre_batch_reply_all(struct gyre_stack *stack, struct gyre_mail *mail)
 	if (mail == GYRE_NO_ARGUMENT) {
 		return -EINVAL;
 	}
-	if (mail != NULL && !gy_type_can_be_copied(mail->type)) {
+	if (mail != NULL && mail->type->destroy != NULL &&
+	    (only_unanswered(s->batch) != NULL || !gy_type_can_be_copied(mail->type))) {
 		return reply_to_only(s, mail);
 	}
 	gy_mail_expect_new(s->home, mail);

@@ -7,6 +7,7 @@
 #include "system/directory/growing_table.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -14,8 +15,24 @@
 
 enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, LOAD_URGENT = 16, GROWTH = 4 };
 
-/* One thread at a time, so that the size asked of liburcu only grows: shrinking waits for a grace
- * period, and the caller may be a reader. */
+/*
+ * More buckets. liburcu may have threads of its own fill them, which take no signals of the
+ * program. From 0.13 on it stays online meanwhile and waits for no grace period, so that a reader
+ * may ask for it, as its manual forbids, as long as the table never shrinks.
+ */
+static void resize(struct gy_growing_table *table, uint64_t buckets)
+{
+	sigset_t all;
+	sigset_t before;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	cds_lfht_resize(table->table, (unsigned long)buckets);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	gy_store_relaxed(&table->buckets, buckets);
+}
+
+/* One thread at a time, so that the size asked for only grows. */
 static void grow_if_above(struct gy_growing_table *table, uint64_t load)
 {
 	uint64_t buckets;
@@ -25,8 +42,7 @@ static void grow_if_above(struct gy_growing_table *table, uint64_t load)
 	}
 	buckets = gy_load_relaxed(&table->buckets);
 	if (gy_load_relaxed(&table->count) > buckets * load) {
-		cds_lfht_resize(table->table, (unsigned long)(buckets * GROWTH));
-		gy_store_relaxed(&table->buckets, buckets * GROWTH);
+		resize(table, buckets * GROWTH);
 	}
 	gy_store_release(&table->resizing, 0);
 }

@@ -365,7 +365,6 @@ static bool any(const struct gyre_type *type, const void *message)
 
 static int answer_all(struct gyre_stack *stack)
 {
-	expect(gyre_batch_count(stack) == ASKS);
 	return gyre_batch_reply_all(stack, new_parcel(stack));
 }
 
@@ -382,12 +381,12 @@ static const struct gyre_class failing_class = { .name = "failing",
 						 .batch_asks = any,
 						 .behaviour.ask_batch = fail_all };
 
-static int ask_all(struct gyre_stack *stack, const struct gyre_class *class)
+static int ask_all(struct gyre_stack *stack, const struct gyre_class *class, uint32_t count)
 {
 	const struct gyre_address to = spawn_here(stack, class);
 	int r = 0;
 
-	for (uint32_t i = 0; i < ASKS; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		r = gyre_ask(stack, to, gyre_new(stack, number, i), GYRE_FOREVER,
 			     &frame_of(stack)->answers[i]);
 		expect(r == 0);
@@ -398,7 +397,7 @@ static int ask_all(struct gyre_stack *stack, const struct gyre_class *class)
 static int ask_for_parcels(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, ask_all(stack, &answering_class));
+	GYRE_AWAIT(stack, ask_all(stack, &answering_class, ASKS));
 	for (uint32_t i = 0; i < ASKS; i++) {
 		const struct parcel *parcel = gyre_future_get(&frame_of(stack)->answers[i], parcel);
 
@@ -411,12 +410,30 @@ static int ask_for_parcels(struct gyre_stack *stack)
 Test(copied, messages_answer_all_asks_of_a_batch)
 {
 	play_parcels(ask_for_parcels, 0);
+	cr_assert_geq(made, ASKS);
+}
+
+static int ask_for_one(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	gy_store_relaxed(&refuse, 1);
+	GYRE_AWAIT(stack, ask_all(stack, &answering_class, 1));
+	expect(gyre_future_get(&frame_of(stack)->answers[0], parcel) != NULL);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(copied, messages_need_no_copy_for_a_batch_of_one)
+{
+	play_parcels(ask_for_one, 0);
+	cr_assert_eq(made, 1);
+	cr_assert_eq(refused, 0);
 }
 
 static int ask_for_causes(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, ask_all(stack, &failing_class));
+	GYRE_AWAIT(stack, ask_all(stack, &failing_class, ASKS));
 	for (uint32_t i = 0; i < ASKS; i++) {
 		const struct parcel *parcel =
 			gyre_future_cause(&frame_of(stack)->answers[i], parcel);
