@@ -138,13 +138,17 @@ class frame
 
 	/* ---- waiting ---- */
 
-	void wait(std::coroutine_handle<> who, gyre_future *const *futures, unsigned count,
-		  bool any) noexcept
+	/* For the coroutine that runs, whoever has made the futures: gyre refuses those of others.
+	 * Not inlined into a coroutine, as promise_base::operator new is not. */
+	[[gnu::noinline]] static void wait(std::coroutine_handle<> who, gyre_future *const *futures,
+					   unsigned count, bool any) noexcept
 	{
-		inner_ = who;
-		awaited_ = futures;
-		awaited_count_ = count;
-		any_ = any;
+		frame *running = current();
+
+		running->inner_ = who;
+		running->awaited_ = futures;
+		running->awaited_count_ = count;
+		running->any_ = any;
 	}
 
 	/* Runs the coroutine until it waits, and asks gyre to wait; 0 once it has ended. */
@@ -294,8 +298,11 @@ class frame
 		if (!any_) {
 			return gyre_await_all(stack_, 1, futures, count);
 		}
-		if (count > awaited_count_ && gyre_stack_state(stack_) != 0) {
-			return gyre_suspend_any(stack_, gyre_stack_state(stack_));
+		if (count > awaited_count_) {
+			const int r = gyre_await_all(stack_, 1, futures, count);
+
+			/* All that is read no more is gone now; the wait itself is for any. */
+			return r <= 0 ? r : gyre_suspend_any(stack_, 1);
 		}
 		return gyre_await_any(stack_, 1, futures, awaited_count_);
 	}

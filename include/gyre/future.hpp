@@ -18,10 +18,13 @@
 #include <gyre/frame.hpp>
 #include <gyre/owner.hpp>
 
+/* What differs without exceptions has names of its own: a program may have files of both kinds. */
 #if defined(__cpp_exceptions)
 #define GYRE_EXCEPTIONS_ 1
+#define GYRE_VARIANT_	 with_exceptions
 #else
 #define GYRE_EXCEPTIONS_ 0
+#define GYRE_VARIANT_	 without_exceptions
 #endif
 
 namespace gyre
@@ -53,22 +56,22 @@ namespace detail
 /* ---- types ---- */
 
 template <class Message>
-concept message = requires(const Message *m)
+concept message = requires(const Message *const *m)
 {
 	gyre_type_for(m);
 };
 template <class Message>
-concept request = requires(const Message *m)
+concept request = requires(const Message *const *m)
 {
 	gyre_answer_for(m);
 };
 template <class Message>
-concept with_tail = requires(const Message *m)
+concept with_tail = requires(const Message *const *m)
 {
 	gyre_has_tail(m);
 };
 template <class To, class Message>
-concept takes = requires(const To &to, const Message *m)
+concept takes = requires(const To &to, const Message *const *m)
 {
 	gyre_takes(to, m);
 };
@@ -91,7 +94,7 @@ template <class To, class Message> constexpr void check_receiver() noexcept
 template <class Message> gyre_mail *make_mail(gyre_stack *stack, Message &value) noexcept
 {
 	static_assert(!with_tail<Message>, "a message with a tail is made by gyre_new_tail()");
-	const gyre_type *type = gyre_type_for(&value);
+	const gyre_type *type = gyre_type_for(static_cast<const Message *const *>(nullptr));
 	gyre_mail *made = gyre_mail_make(stack, type);
 
 	if (made == nullptr) {
@@ -108,10 +111,13 @@ template <class Message> gyre_mail *make_mail(gyre_stack *stack, Message &value)
 
 /** answer_of - the type of the answer to a request */
 template <detail::request Request>
-using answer_of =
-	std::remove_pointer_t<decltype(gyre_answer_for(static_cast<const Request *>(nullptr)))>;
+using answer_of = std::remove_pointer_t<decltype(gyre_answer_for(
+	static_cast<const Request *const *>(nullptr)))>;
 
 /* ---- futures ---- */
+
+inline namespace GYRE_VARIANT_
+{
 
 template <class... Futures> class some;
 
@@ -175,7 +181,7 @@ template <class Answer = void> class future
 	/* The answer if it is of type T, or NULL. */
 	template <class T> const T *as() const noexcept
 	{
-		const gyre_type *type = gyre_type_for(static_cast<const T *>(nullptr));
+		const gyre_type *type = gyre_type_for(static_cast<const T *const *>(nullptr));
 
 		return place_ == nullptr ? nullptr
 					 : static_cast<const T *>(gyre_future_answer(place_, type));
@@ -183,7 +189,7 @@ template <class Answer = void> class future
 	/* The message that it has failed with, by gyre_throw_with(), or NULL. */
 	template <class T> const T *cause() const noexcept
 	{
-		const gyre_type *type = gyre_type_for(static_cast<const T *>(nullptr));
+		const gyre_type *type = gyre_type_for(static_cast<const T *const *>(nullptr));
 
 		return place_ == nullptr
 			       ? nullptr
@@ -203,7 +209,10 @@ template <class Answer = void> class future
 	{
 		return place_ == nullptr
 			       ? -ENOENT
-			       : gyre_future_move_payload(place_, gyre_type_for(&to), &to);
+			       : gyre_future_move_payload(
+					 place_,
+					 gyre_type_for(static_cast<const T *const *>(nullptr)),
+					 &to);
 	}
 	/* The mail of the answer, as gyre_future_take(). */
 	mail take() noexcept
@@ -244,7 +253,7 @@ template <class Answer = void> class future
 	}
 
       private:
-	template <class... Futures> friend class gyre::some;
+	template <class... Futures> friend class some;
 
 	template <class Held> struct awaiter {
 		Held held;
@@ -255,7 +264,7 @@ template <class Answer = void> class future
 		}
 		void await_suspend(std::coroutine_handle<> who) noexcept
 		{
-			held.owner_->wait(who, &held.place_, 1, false);
+			detail::frame::wait(who, &held.place_, 1, false);
 		}
 		Held await_resume() noexcept
 		{
@@ -284,7 +293,7 @@ template <class... Futures> class [[nodiscard]] some
 	}
 	void await_suspend(std::coroutine_handle<> who) noexcept
 	{
-		owner_->wait(who, outstanding_, count_, any_);
+		detail::frame::wait(who, outstanding_, count_, any_);
 	}
 	void await_resume() const noexcept
 	{
@@ -294,14 +303,12 @@ template <class... Futures> class [[nodiscard]] some
 	template <class Future> void add(Future &future) noexcept
 	{
 		if (!future.is_done()) {
-			owner_ = future.owner_;
 			outstanding_[count_++] = future.place_;
 		}
 	}
 
 	bool any_;
 	unsigned count_ = 0;
-	detail::frame *owner_ = nullptr;
 	gyre_future *outstanding_[sizeof...(Futures)] = {};
 };
 
@@ -322,9 +329,11 @@ template <class... Answers> some<future<Answers>...> any(future<Answers> &...fut
  *	auto size = co_await gyre::start<gyre_file_size>(stack, [&](gyre_future *future) {
  *		return gyre_file_...(stack, file, 0, future);
  *	});
+ *
+ * An exception that leaves the call goes on from here, and there is no future then.
  */
 template <class Answer = void, class Call>
-[[nodiscard]] future<Answer> start(gyre_stack *stack, Call &&call) noexcept
+[[nodiscard]] future<Answer> start(gyre_stack *stack, Call &&call)
 {
 	detail::frame *owner = detail::frame::of(stack);
 	gyre_future *place = owner == nullptr ? nullptr : owner->take_future();
@@ -332,12 +341,13 @@ template <class Answer = void, class Call>
 	if (place == nullptr) {
 		return future<Answer>(owner == nullptr ? -EINVAL : -ENOBUFS);
 	}
+	future<Answer> made(owner, place);
 	const int r = call(place);
 
 	if (r < 0 && place->promise == nullptr && place->error == 0) {
 		place->error = r;
 	}
-	return future<Answer>(owner, place);
+	return made;
 }
 
 /** sleep() - a future that completes after a time, as by gyre_sleep() */
@@ -358,9 +368,11 @@ template <class Request, class To>
 {
 	static_assert(detail::request<Request>, "this message has no answer: tell it");
 	detail::check_receiver<To, Request>();
+	mail asked(stack,
+		   detail::make_mail(stack, request)); /* where there is no future, it goes */
+
 	return start<answer_of<Request>>(stack, [&](gyre_future *place) {
-		return gyre_ask(stack, detail::address_of(to), detail::make_mail(stack, request),
-				timeout_ns, place);
+		return gyre_ask(stack, detail::address_of(to), asked.release(), timeout_ns, place);
 	});
 }
 
@@ -378,6 +390,8 @@ template <class State> State &state(const gyre_stack *stack) noexcept
 {
 	return *static_cast<State *>(gyre_state(stack));
 }
+
+} // namespace GYRE_VARIANT_
 
 } /* namespace gyre */
 

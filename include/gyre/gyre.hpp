@@ -51,13 +51,19 @@
 
 namespace gyre
 {
-
+inline namespace GYRE_VARIANT_
+{
 template <class T> class task;
+}
+} /* namespace gyre */
+
+namespace gyre::detail
+{
+
+inline namespace GYRE_VARIANT_
+{
 
 /* ---- errors ---- */
-
-namespace detail
-{
 
 #if GYRE_EXCEPTIONS_
 inline constexpr int errno_max = 4095;
@@ -194,14 +200,23 @@ template <> class promise<void> : public promise_base
 	}
 };
 
-} /* namespace detail */
+} // namespace GYRE_VARIANT_
+
+} /* namespace gyre::detail */
+
+namespace gyre
+{
+
+inline namespace GYRE_VARIANT_
+{
 
 /**
  * task - a coroutine that is a handler, as task<>, or is awaited by one: co_await part(stack)
  *
  * A handler returns what any handler does. A task begins when it is awaited, in the coroutine of a
- * handler, by which its exceptions go on. Where there is no memory for a task, co_await throws
- * std::bad_alloc; without exceptions that ends the program.
+ * handler, by which its exceptions go on. It is awaited once, where it is made or by
+ * co_await std::move(task); another time throws gyre::failure(-EINVAL). Where there is no memory
+ * for a task, co_await throws std::bad_alloc. Without exceptions both end the program.
  */
 template <class T = int> class [[nodiscard]] task
 {
@@ -213,11 +228,16 @@ template <class T = int> class [[nodiscard]] task
 	explicit task(handle made) noexcept : handle_(made)
 	{
 	}
-	task(task &&other) noexcept : handle_(other.release())
+	/* One that there is no coroutine for. */
+	explicit task(int error) noexcept : error_(error)
+	{
+	}
+	task(task &&other) noexcept : error_(other.error_), handle_(other.release())
 	{
 	}
 	task &operator=(task &&other) noexcept
 	{
+		std::swap(error_, other.error_);
 		std::swap(handle_, other.handle_);
 		return *this;
 	}
@@ -229,35 +249,71 @@ template <class T = int> class [[nodiscard]] task
 	}
 	handle release() noexcept
 	{
+		error_ = -EINVAL;
 		return std::exchange(handle_, {});
 	}
-
-	bool await_ready() const noexcept
+	/* 0, or why there is nothing to await. */
+	int error() const noexcept
 	{
-		return !handle_;
+		return handle_ ? 0 : error_;
 	}
-	std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) noexcept
+	auto operator co_await() &&noexcept
 	{
-		handle_.promise().set_parent(parent);
-		return handle_;
-	}
-	T await_resume()
-	{
-		if (!handle_) {
-#if GYRE_EXCEPTIONS_
-			throw std::bad_alloc();
-#else
-			std::terminate();
-#endif
-		}
-		return handle_.promise().result();
+		return awaiter(std::move(*this));
 	}
 
       private:
+	class awaiter
+	{
+	      public:
+		explicit awaiter(task &&held) noexcept : held_(std::move(held))
+		{
+		}
+		bool await_ready() const noexcept
+		{
+			return !held_.handle_;
+		}
+		std::coroutine_handle<> await_suspend(std::coroutine_handle<> parent) noexcept
+		{
+			held_.handle_.promise().set_parent(parent);
+			return held_.handle_;
+		}
+		T await_resume()
+		{
+			if (!held_.handle_) {
+				held_.fail();
+			}
+			return held_.handle_.promise().result();
+		}
+
+	      private:
+		task held_;
+	};
+
+	[[noreturn]] void fail() const
+	{
+#if GYRE_EXCEPTIONS_
+		if (error_ != -ENOMEM) {
+			throw failure(error_);
+		}
+		throw std::bad_alloc();
+#else
+		std::terminate();
+#endif
+	}
+
+	int error_ = -EINVAL;
 	handle handle_;
 };
 
-namespace detail
+} // namespace GYRE_VARIANT_
+
+} /* namespace gyre */
+
+namespace gyre::detail
+{
+
+inline namespace GYRE_VARIANT_
 {
 
 template <class T> task<T> promise<T>::get_return_object() noexcept
@@ -266,7 +322,7 @@ template <class T> task<T> promise<T>::get_return_object() noexcept
 }
 template <class T> task<T> promise<T>::get_return_object_on_allocation_failure() noexcept
 {
-	return task<T>();
+	return task<T>(-ENOMEM);
 }
 inline task<void> promise<void>::get_return_object() noexcept
 {
@@ -274,7 +330,7 @@ inline task<void> promise<void>::get_return_object() noexcept
 }
 inline task<void> promise<void>::get_return_object_on_allocation_failure() noexcept
 {
-	return task<void>();
+	return task<void>(-ENOMEM);
 }
 
 /* Calls what may throw, and has the errno in place of an exception. */
@@ -304,6 +360,11 @@ inline int run(frame *owner, gyre_stack *stack, task<int>::handle root) noexcept
 		r = guarded(stack, [&] { return root.promise().result(); });
 	}
 	owner->end();
+	if (r > 0) { /* nobody may take that for a wait */
+		gyre_log(stack, GYRE_LOG_WARNING, "a coroutine has returned %d, which is no errno",
+			 r);
+		return -EINVAL;
+	}
 	return r;
 }
 
@@ -319,8 +380,11 @@ template <auto Coroutine> int run_coroutine(gyre_stack *stack) noexcept
 	owner = new (gyre_frame(stack)) frame(stack);
 	frame *before = std::exchange(frame::current(), owner);
 	const int r = guarded(stack, [&] {
-		root = Coroutine(stack).release();
-		return root ? 0 : -ENOMEM;
+		task<int> made = Coroutine(stack);
+		const int error = made.error();
+
+		root = made.release();
+		return error;
 	});
 
 	frame::current() = before;
@@ -332,7 +396,21 @@ template <auto Coroutine> int run_coroutine(gyre_stack *stack) noexcept
 	return run(owner, stack, root);
 }
 
-} /* namespace detail */
+} // namespace GYRE_VARIANT_
+
+/* Not constexpr, so that a class that is does not compile. */
+[[noreturn]] inline void class_has_a_frame_of_its_own() noexcept
+{
+	std::terminate();
+}
+
+} /* namespace gyre::detail */
+
+namespace gyre
+{
+
+inline namespace GYRE_VARIANT_
+{
 
 /**
  * handler - a handler for classes and routes: of a coroutine, task<> (gyre_stack *), or of a
@@ -354,6 +432,8 @@ template <auto Handler> int handler(gyre_stack *stack) noexcept
 	}
 }
 
+} // namespace GYRE_VARIANT_
+
 /** frame_bytes - for @frame_bytes of a class with coroutines */
 inline constexpr std::size_t frame_bytes = detail::frame::frame_bytes;
 
@@ -367,9 +447,17 @@ inline void frame_clean(void *frame, void *) noexcept
 	}
 }
 
-/** with_coroutines() - a class some of whose handlers are coroutines */
+/**
+ * with_coroutines() - a class some of whose handlers are coroutines
+ *
+ * The frame is for those alone: a class that has @frame_bytes or @frame_clean of its own does not
+ * compile if it is constexpr, and else ends the program.
+ */
 constexpr gyre_class with_coroutines(gyre_class made) noexcept
 {
+	if (made.frame_bytes != 0 || made.frame_clean != nullptr) {
+		detail::class_has_a_frame_of_its_own();
+	}
 	made.frame_bytes = frame_bytes;
 	made.frame_clean = frame_clean;
 	return made;

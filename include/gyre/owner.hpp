@@ -1,7 +1,7 @@
 /*
  * Owners in C++20: what the calls of gyre make, and must be given back, in classes that do so at
- *the end of their scope. Each has get() for calls that use it and release() for those that take it,
- *and out() is for those that make it:
+ * the end of their scope. Each has get() for calls that use it and release() for those that take
+ * it, and out() is for those that make it:
  *
  *	gyre::system system;
  *	int r = gyre_system_create(nullptr, gyre::out(system));
@@ -104,8 +104,10 @@ namespace detail
 template <class Owner> class out_pointer
 {
       public:
+	/* A call that fails leaves nothing, rather than what was there before. */
 	explicit out_pointer(Owner &owner) noexcept : owner_(owner)
 	{
+		owner_.reset();
 	}
 	out_pointer(const out_pointer &) = delete;
 	out_pointer &operator=(const out_pointer &) = delete;
@@ -126,7 +128,7 @@ template <class Owner> class out_pointer
 };
 } /* namespace detail */
 
-/** out() - an owner as the last argument of a call that makes what it owns */
+/** out() - an owner as the last argument of a call that makes what it owns; empty if that fails */
 template <class Owner> detail::out_pointer<Owner> out(Owner &owner) noexcept
 {
 	return detail::out_pointer<Owner>(owner);
@@ -171,7 +173,7 @@ class mail
 	/* The message, or NULL when there is none or it is another. */
 	template <class Message> const Message *as() const noexcept
 	{
-		const gyre_type *type = gyre_type_for(static_cast<const Message *>(nullptr));
+		const gyre_type *type = gyre_type_for(static_cast<const Message *const *>(nullptr));
 
 		return static_cast<const Message *>(gyre_mail_message(mail_, type));
 	}

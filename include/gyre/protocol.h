@@ -80,7 +80,7 @@ GYRE_BEGIN_DECLS
 	}
 #define GYRE_TAKES_FUNCTION_(PROTOCOL, NAME)                                                     \
 	static inline __attribute__((unused)) void gyre_takes(const struct PROTOCOL##_address &, \
-							      const struct NAME *)               \
+							      const struct NAME *const *)        \
 	{                                                                                        \
 	}
 #else

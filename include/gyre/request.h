@@ -50,12 +50,13 @@ GYRE_BEGIN_DECLS
 
 /* What finds the answer to a request in templates of C++. */
 #ifdef __cplusplus
-#define GYRE_ANSWER_FOR_(NAME, ANSWER)                                                            \
-	extern "C++" {                                                                            \
-	static inline __attribute__((unused)) struct ANSWER *gyre_answer_for(const struct NAME *) \
-	{                                                                                         \
-		return nullptr;                                                                   \
-	}                                                                                         \
+#define GYRE_ANSWER_FOR_(NAME, ANSWER)                        \
+	extern "C++" {                                        \
+	static inline __attribute__((unused)) struct ANSWER * \
+	gyre_answer_for(const struct NAME *const *)           \
+	{                                                     \
+		return nullptr;                               \
+	}                                                     \
 	}
 #else
 #define GYRE_ANSWER_FOR_(NAME, ANSWER)

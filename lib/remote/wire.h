@@ -1,7 +1,7 @@
 /*
  * What nodes say to each other: frames, one after the other on a connection, of TCP or of a Unix
  * socket, that one loop of one node has dialled to another node. Messages go from the dialler; both
- *sides send the rest.
+ * sides send the rest.
  *
  * All numbers are little-endian. A frame begins with a word: the bytes of its body in the lower 17
  * bits, then the lower 7 bits of the index of its head, its kind in 5 bits, and the upper 3 bits of

@@ -17,7 +17,7 @@ CC = shlex.split(os.environ.get("GYRE_CC", "cc"))
 INCLUDE = os.path.join(planted.SCRIPTS, "..", "include")
 C = ["-x", "c", "-std=c11", "-Werror"]
 CXX = ["-x", "c++", "-std=c++17", "-Werror"]
-CXX20 = ["-x", "c++", "-std=c++20", "-Werror"]
+CXX20 = ["-x", "c++", "-std=c++20", "-Werror", "-Wno-missing-field-initializers"]
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-I", INCLUDE]
 
 PROGRAM = planted.IDEA + """#include <gyre/gyre.h>
@@ -179,6 +179,9 @@ class Typed(Compiled):
         self.fails(outside=message % ("GYRE_MESSAGE_OWNING", "copy_text"))
         self.fails(outside=message % ("GYRE_MESSAGE_OWNING", "copy_two"))
         self.fails(outside=message % ("GYRE_MESSAGE_OWNING", "end"))
+        for other in ("bool copy(struct other *o)", "int copy(void *o)"):
+            self.fails(outside="#include <stdbool.h>\n" + (message % ("GYRE_MESSAGE_OWNING", "copy")).replace("int copy(struct other *o)", other),
+                       because="the function that copies other is not an int (struct other *)")
         request = message.replace("0x104", "0x104, text")
         self.passes(outside=request % ("GYRE_REQUEST_OWNING", "copy"))
         self.fails(outside=request % ("GYRE_REQUEST_OWNING", "copy_text"))
@@ -422,6 +425,7 @@ struct close_up { int hour; };
 GYRE_MESSAGE(close_up, 0x105);
 struct plain { int x; };
 GYRE_PROTOCOL(shop, restock, price_of);
+@outside@
 
 gyre::task<> handle(gyre_stack *stack, shop_address shop, gyre_address any);
 
@@ -439,7 +443,7 @@ gyre::task<> handle(gyre_stack *stack, shop_address shop, gyre_address any)
         return [[name, *CXX20] for name in ("g++", "clang++") if shutil.which(name)]
 
     def outcomes(self, outside, inside):
-        path = self.plant("typed.cc", self.PROGRAM.replace("@inside@", inside))
+        path = self.plant("typed.cc", self.PROGRAM.replace("@inside@", inside).replace("@outside@", outside))
         for compiler in self.compilers():
             status, output = self.run_command([*compiler, *FLAGS, "-fsyntax-only", path])
             self.assertTrue(status == 0 or "error:" in output, output)
@@ -463,6 +467,35 @@ gyre::task<> handle(gyre_stack *stack, shop_address shop, gyre_address any)
         self.fails("(void)answer->item;", because="item")
         self.fails("gyre::future<restock> other = gyre::ask(stack, shop, price_of{ 1 });")
         self.fails("restock other; (void)answer.move_to(other);")
+
+    DERIVED = ("struct larger : restock { char more[64]; };\n"
+               "struct largest : price_of { char more[64]; };\n")
+    DECLARED = DERIVED + "GYRE_MESSAGE(larger, 0x106);\nGYRE_REQUEST(largest, 0x107, price);\n"
+
+    def test_a_derived_struct_is_not_its_base(self):
+        no_message, other = "this struct was not declared as a message", "the protocol of this address does not have this message"
+        for to in ("shop", "any"):
+            self.fails(f"(void)gyre::tell(stack, {to}, larger{{}});", self.DERIVED, no_message)
+            self.fails(f"answer = co_await gyre::ask(stack, {to}, largest{{}});", self.DERIVED, "this message has no answer")
+            self.fails(f"(void)gyre::tell(stack, {to}, largest{{}});", self.DERIVED, no_message)
+        self.fails("(void)gyre::tell(stack, shop, larger{});", self.DECLARED, other)
+        self.fails("answer = co_await gyre::ask(stack, shop, largest{});", self.DECLARED, other)
+        self.passes("(void)gyre::tell(stack, any, larger{}); answer = co_await gyre::ask(stack, any, largest{});",
+                    self.DECLARED)
+        self.fails("(void)answer.as<larger>();", self.DERIVED, "larger")
+        self.passes("(void)answer.as<larger>();", self.DECLARED)
+
+    def test_a_task_is_awaited_where_it_is_made_or_as_one_that_is_moved(self):
+        part = "gyre::task<int> part(gyre_stack *stack);\n"
+        self.passes("auto first = part(stack); (void)co_await part(stack); (void)co_await std::move(first);", part)
+        self.fails("auto first = part(stack); (void)co_await first;", part)
+
+    def test_a_class_with_a_frame_of_its_own_has_no_coroutines(self):
+        made = ("void clean(void *frame, void *state);\n"
+                "constexpr gyre_class made = gyre::with_coroutines({ .name = \"made\", %s });")
+        self.passes("(void)made;", made % ".state_bytes = 8")
+        for member in (".frame_bytes = 8", ".frame_clean = clean"):
+            self.fails("(void)made;", made % member, "class_has_a_frame_of_its_own")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,24 @@ struct bell {
 };
 GYRE_MESSAGE(bell, 0x206);
 
-GYRE_PROTOCOL(server, increment, fail_as, wait_for, bell);
+struct fetch {
+	int value;
+};
+GYRE_REQUEST(fetch, 0x208, parcel);
+
+/* A request that owns something, as a parcel does. */
+struct offer {
+	char *goods;
+};
+
+void offer_destroy(offer *what)
+{
+	parcels--;
+	delete[] what->goods;
+}
+GYRE_REQUEST_OWNING(offer, 0x209, number, offer_destroy);
+
+GYRE_PROTOCOL(server, increment, fail_as, wait_for, fetch, offer, bell);
 
 /* ---- the server ---- */
 
@@ -100,7 +117,27 @@ gyre::task<> on_increment(gyre_stack *stack)
 	co_return gyre_reply_to(stack, increment, gyre_message(stack, increment)->value + 1);
 }
 
-enum { FAILURE, NO_MEMORY, SYSTEM_ERROR, OTHER, NO_EXCEPTION, RETURNED, AFTER_WAIT, IN_FUNCTION };
+gyre::task<> on_fetch(gyre_stack *stack)
+{
+	co_return gyre_reply(stack, gyre_new(stack, parcel, pack()));
+}
+
+gyre::task<> on_offer(gyre_stack *stack)
+{
+	co_return gyre_reply_to(stack, offer, 1);
+}
+
+enum {
+	FAILURE,
+	NO_MEMORY,
+	SYSTEM_ERROR,
+	OTHER,
+	NO_EXCEPTION,
+	RETURNED,
+	AFTER_WAIT,
+	POSITIVE,
+	SUSPENDED,
+};
 
 struct odd {
 };
@@ -133,7 +170,12 @@ gyre::task<> on_fail_as(gyre_stack *stack)
 		co_await gyre::sleep(stack, GYRE_MILLISECONDS(1));
 	}
 	throw_as(how);
-	co_return -EXDEV;
+	if (how == SUSPENDED) {
+		auto asleep = gyre::sleep(stack, GYRE_SECONDS(100));
+
+		co_return gyre_suspend(stack, 1);
+	}
+	co_return how == POSITIVE ? 1 : -EXDEV;
 }
 
 gyre::task<> on_wait_for(gyre_stack *stack)
@@ -152,6 +194,8 @@ int on_bell(gyre_stack *)
 GYRE_SERVES(all, server, GYRE_ON_ASK(increment, gyre::handler<on_increment>),
 	    GYRE_ON_ASK(fail_as, gyre::handler<on_fail_as>),
 	    GYRE_ON_ASK(wait_for, gyre::handler<on_wait_for>),
+	    GYRE_ON_ASK(fetch, gyre::handler<on_fetch>),
+	    GYRE_ON_ASK(offer, gyre::handler<on_offer>),
 	    GYRE_ON_NOTICE(bell, gyre::handler<on_bell>));
 
 int restarts;
@@ -247,9 +291,43 @@ gyre::task<> have_too_many(gyre_stack *stack)
 	auto one_more = co_await gyre::ask(stack, server, increment{ 1 });
 
 	CHECK(one_more.error() == -ENOBUFS && one_more.get() == nullptr);
+	parcels++;
+	auto refused = co_await gyre::ask(stack, server, offer{ new char[16] });
+
+	CHECK(refused.error() == -ENOBUFS && parcels == 0);
 	others[7].reset();
 	one_more = co_await gyre::ask(stack, server, increment{ 1 });
 	CHECK(one_more && one_more->value == 2);
+	others[8].reset();
+	parcels++;
+	refused = co_await gyre::ask(stack, server, offer{ new char[16] });
+	CHECK(refused && refused->value == 1 && parcels == 0);
+	co_return end(stack);
+}
+
+/* A call that throws has no future, and leaves its place to others. */
+gyre::task<> throw_in_start(gyre_stack *stack)
+{
+	int caught = 0;
+
+	for (int i = 0; i < 20; i++) {
+		try {
+			auto made = gyre::start(stack, [&](gyre_future *place) -> int {
+				if (i % 2 == 0) {
+					CHECK(gyre_sleep(stack, GYRE_SECONDS(100), place) == 0);
+				}
+				throw gyre::failure(-EIO);
+			});
+
+			CHECK(made.error() == 0 && false);
+		} catch (const gyre::failure &failure) {
+			caught += failure.error() == -EIO;
+		}
+	}
+	CHECK(caught == 20);
+	auto last = co_await gyre::sleep(stack, GYRE_MICROSECONDS(10)); /* alone: it ends at once */
+
+	CHECK(last.error() == 0);
 	co_return end(stack);
 }
 
@@ -264,6 +342,75 @@ gyre::task<> wait_often(gyre_stack *stack)
 
 		CHECK(next && next->value == value + 1);
 		value = next->value;
+	}
+	co_return end(stack);
+}
+
+/* Nor in one that has an answer all the time, and waits for any of others. */
+gyre::task<> wait_often_for_any(gyre_stack *stack)
+{
+	const server_address server = open_server(stack);
+	auto held = co_await gyre::ask(stack, server, fetch{ 0 });
+	auto slow = gyre::ask(stack, server, wait_for{ GYRE_SECONDS(1000) }, GYRE_FOREVER);
+	int most = 0;
+
+	for (int round = 0; round < 10000; round++) {
+		auto next = gyre::ask(stack, server, fetch{ round });
+
+		co_await gyre::any(slow, next);
+		CHECK(next && next->goods != nullptr && !slow.is_done());
+		CHECK(held && held->goods != nullptr);
+		most = parcels > most ? parcels : most;
+	}
+	CHECK(most >= 2 && most <= 4);
+	co_return end(stack);
+}
+
+/* A future is awaited by the handler that has made it, and by no other. */
+gyre::future<> *lent;
+
+gyre::task<> lend(gyre_stack *stack)
+{
+	auto mine = gyre::sleep(stack, GYRE_SECONDS(1000));
+
+	lent = &mine;
+	co_await mine;
+	co_return 0;
+}
+
+gyre::task<> borrow(gyre_stack *stack)
+{
+	const variable here;
+
+	if (gyre_message(stack, increment)->value == 0) {
+		co_await *lent;
+	} else {
+		auto held = co_await gyre::sleep(stack, 0);
+
+		co_await gyre::any(*lent);
+	}
+	CHECK(false);
+	co_return 0;
+}
+
+constexpr gyre_class borrower_class = gyre::with_coroutines({
+	.name = "borrower",
+	.behaviour = { .notice = gyre::handler<lend>, .ask = gyre::handler<borrow> },
+});
+
+gyre::task<> await_another(gyre_stack *stack)
+{
+	gyre_address borrower;
+
+	CHECK(gyre_spawn(stack, &borrower_class, GYRE_NO_ARGUMENT, nullptr, &borrower) == 0);
+	CHECK(gyre::tell(stack, borrower, bell{}) == 0);
+	while (lent == nullptr) {
+		co_await gyre::sleep(stack, GYRE_MICROSECONDS(100));
+	}
+	for (int i = 0; i < 2; i++) {
+		auto refused = co_await gyre::ask(stack, borrower, increment{ i });
+
+		CHECK(refused.error() == -EINVAL && alive == 0);
 	}
 	co_return end(stack);
 }
@@ -313,6 +460,14 @@ gyre::task<> await_tasks(gyre_stack *stack)
 	}
 	CHECK(alive == 1);
 	CHECK(co_await std::move(later) == "01");
+	for (int i = 0; i < 2; i++) {
+		try {
+			(void)co_await std::move(later); /* again, where nothing is left */
+			CHECK(false);
+		} catch (const gyre::failure &failure) {
+			CHECK(failure.error() == -EINVAL);
+		}
+	}
 	auto never = name_of(stack, 3);
 
 	co_return end(stack);
@@ -334,6 +489,8 @@ gyre::task<> see_failures(gyre_stack *stack)
 		{ NO_EXCEPTION, -ENOTRECOVERABLE },
 		{ RETURNED, -EXDEV },
 		{ AFTER_WAIT, -ENOSPC },
+		{ POSITIVE, -EINVAL },
+		{ SUSPENDED, -EINVAL },
 	};
 
 	for (const auto &each : cases) {
@@ -528,6 +685,11 @@ gyre::task<> restart_holder(gyre_stack *stack)
 
 /* ---- owners ---- */
 
+int fail_to_make(gyre_mail **)
+{
+	return -EIO;
+}
+
 gyre::task<> own(gyre_stack *stack)
 {
 	gyre::bytes block(gyre_bytes_create("abc", 3));
@@ -542,6 +704,10 @@ gyre::task<> own(gyre_stack *stack)
 	CHECK(same.get() == moved.get());
 	first = std::move(second);
 	CHECK(first && first.as<number>() == nullptr && first.as<parcel>() != nullptr);
+	gyre::kept_mail kept = first.keep();
+
+	CHECK(kept != nullptr && parcels == 2);
+	CHECK(fail_to_make(gyre::out(kept)) == -EIO && kept == nullptr && parcels == 1);
 	co_return end(stack);
 }
 
@@ -603,7 +769,10 @@ int main()
 	play<ask_one_and_many>("ask_one_and_many");
 	play<wait_too_briefly>("wait_too_briefly");
 	play<have_too_many>("have_too_many");
+	play<throw_in_start>("throw_in_start");
 	play<wait_often>("wait_often");
+	play<wait_often_for_any>("wait_often_for_any");
+	play<await_another>("await_another");
 	play<await_tasks>("await_tasks");
 	play<see_failures>("see_failures");
 	play<watch_mount_fail>("watch_mount_fail");
