@@ -348,7 +348,7 @@ static void give_turns(struct gyre_stack *stack)
 	forget(stack);
 }
 
-static int hear_notice(struct gyre_stack *stack)
+static int hear_turn(struct gyre_stack *stack)
 {
 	if (gyre_message(stack, turn)->node != 0) {
 		return speak(stack);
@@ -385,8 +385,7 @@ static int hear_report(struct gyre_stack *stack)
 	uint64_t known = 0;
 	int r;
 
-	if (gyre_message(stack, gy_service_report) == NULL || from.node == 0 ||
-	    gyre_address_is_here(from)) {
+	if (from.node == 0 || gyre_address_is_here(from)) {
 		return gyre_throw(stack, -EPROTO);
 	}
 	r = take_report(stack, from, &known);
@@ -511,13 +510,20 @@ static void end(void *state)
 	(void)pthread_mutex_unlock(&services->mutex);
 }
 
+/* Other nodes know its address: what they send besides reports does no more than be lost. */
+static const struct gyre_route notice_routes[] = { GYRE_ROUTE(turn, hear_turn), GYRE_ROUTE_END };
+static const struct gyre_route ask_routes[] = { GYRE_ROUTE(gy_service_report, hear_report),
+						GYRE_ROUTE_END };
+
 static const struct gyre_class herald_class = {
 	.name = "gyre services",
 	.state_bytes = sizeof(struct herald),
 	.frame_bytes = sizeof(struct frame),
 	.mount = begin,
 	.clean = end,
-	.behaviour = { .notice = hear_notice, .ask = hear_report, .event = hear_event },
+	.behaviour = { .notice_routes = notice_routes,
+		       .ask_routes = ask_routes,
+		       .event = hear_event },
 	.strategy = GYRE_STRATEGY_IGNORE,
 };
 

@@ -417,6 +417,47 @@ Test(service_nodes, refuse_a_name_that_is_too_long_for_their_messages)
 	close_all();
 }
 
+/* ---- the herald ---- */
+
+static uint64_t unhandled(uint32_t node)
+{
+	struct gyre_counters counters;
+
+	cr_assert_eq(gyre_system_counters(members[node].system, &counters), 0);
+	return counters.dropped[GYRE_DROP_UNHANDLED];
+}
+
+/* Messages that it does not know, of a node, to the herald of node 1. */
+static void pester(uint32_t node, struct gyre_address herald)
+{
+	struct gyre_system *system = members[node].system;
+	struct gyre_mail *answer = NULL;
+
+	cr_assert_eq(gyre_system_notify(system, herald, gyre_system_new(system, number, 0)), 0);
+	cr_assert_eq(gyre_system_ask(system, herald, gyre_system_new(system, number, 0),
+				     GYRE_FOREVER, &answer),
+		     -ENOSYS);
+}
+
+Test(service_nodes, lose_other_messages_to_who_tells_of_their_services)
+{
+	struct gyre_address herald;
+
+	open_all(2, 1);
+	cr_assert_eq(order(1, JOIN, 0), 0);
+	await_found(2, 0, 1);
+	cr_assert_eq(gyre_system_name_lookup(members[1].system, "gyre/services", &herald), 0);
+	for (uint32_t id = 1; id <= 2; id++) {
+		pester(id, herald);
+	}
+	while (unhandled(1) < 2) {
+		(void)sched_yield();
+	}
+	cr_assert_eq(order(1, JOIN, 1), 0);
+	await_found(2, 1, 1);
+	close_all();
+}
+
 /* ---- lives ---- */
 
 /* Another process with the id of a node ends the life of that. */
