@@ -8,6 +8,8 @@
 
 #include <gyre/outside.h>
 
+#include "remote/message/forward.h"
+#include "remote/message/service_report.h"
 #include "remote/stranger.h"
 #include "remote/types.h"
 
@@ -541,4 +543,43 @@ Test(repeat, ends_the_link_when_the_side_that_was_dialled_says_it)
 	stranger_say_frame(&stranger, &(struct gy_frame){ .kind = GY_WIRE_REPEAT });
 	stranger_expect_end(&stranger);
 	close_out(&stranger);
+}
+
+/* ---- in a wrapper ---- */
+
+/* A notice that a third node has sent, or so this one says. */
+static void say_forwarded(struct stranger *stranger, struct gyre_address to,
+			  const struct gyre_type *type, uint64_t value)
+{
+	unsigned char body[64];
+	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
+	struct gy_frame frame = frame_to(to, GY_WIRE_NOTICE, type, body);
+
+	gyre_encode_u32(&out, 9U << 16);
+	gyre_encode_u32(&out, 3);
+	gyre_encode_u32(&out, 4);
+	gyre_encode_u32(&out, 5);
+	gyre_encode_u32(&out, type->id);
+	gyre_encode_u32(&out, gy_type_layout(type));
+	gyre_encode_u64(&out, value);
+	frame.type = GY_ID_FORWARDED;
+	frame.layout = 0;
+	frame.index = GY_WIRE_HEADS;
+	frame.bytes = (uint32_t)out.count;
+	stranger_say_frame(stranger, &frame);
+}
+
+Test(forwarded, is_no_message_of_gyres_own)
+{
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+
+	say_forwarded(&stranger, local, &gyre_type_number, 0);
+	say_forwarded(&stranger, local, &gyre_type_gy_service_receipt, 1);
+	say_forwarded(&stranger, local, &gyre_type_number, 1);
+	settle(&stranger, local, 2);
+	stranger_close(&stranger);
+	fixture_close();
+	expect_heard(2);
+	cr_assert_eq(fixture.lost[GYRE_DROP_NOT_UNDERSTOOD], 1);
 }
