@@ -55,7 +55,7 @@ void gy_outside_drop(struct gyre_system *system, const struct gyre_mail *mail,
 	gy_assert(reason < GYRE_DROP_COUNT);
 	(void)gy_add_relaxed(&system->outside_dropped[reason], 1);
 	if (mail->node.kind == GY_MAIL_PUBLISHED) {
-		gy_event_lost(mail);
+		gy_directory_ops.lose_event(mail);
 	}
 	gy_letter_lost(system, NULL, mail, to, reason);
 }
