@@ -237,6 +237,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 		return -ENOMEM;
 	}
 	nodes->options = resolve(options);
+	nodes->listens = options->listen != NULL || options->listen_local != NULL;
 	gy_remote_ops_for(nodes);
 	(void)gyre_tls_context_ref(nodes->options.tls);
 	nodes->homes = life->homes;

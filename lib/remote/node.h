@@ -32,6 +32,7 @@ struct gy_nodes {
 	uint64_t incarnation; /* atomic: its life; written under the mutex */
 	uint32_t loops_max;
 	uint16_t port;
+	bool listens; /* others can dial it; as @options say, whose texts are replaced later */
 	char *listen; /* of its options, with the port that it got */
 	char *listen_local;
 	/* Where it listens, as it tells peers over Unix sockets; "" for nowhere. */
@@ -79,7 +80,7 @@ void gy_nodes_destroy(struct gy_nodes *nodes);
 /* Whether others can dial it, at one address at least. */
 static inline bool gy_node_listens(const struct gy_nodes *nodes)
 {
-	return nodes->options.listen != NULL || nodes->options.listen_local != NULL;
+	return nodes->listens;
 }
 
 /* Told by an engine, or a user. */

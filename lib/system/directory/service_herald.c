@@ -54,6 +54,7 @@ struct audience {
 	uint64_t told;		    /* up to where */
 	uint64_t whole_up_to;	    /* it is, or was, told all that there was up to there */
 	uint64_t silent_until_ns;
+	uint64_t asked_ns; /* when its turn was sent, which may be lost; 0 once it has come */
 	uint32_t life;	   /* of it */
 	uint32_t round;	   /* counts what makes answers to earlier questions void */
 	uint32_t failures; /* in a row */
@@ -225,8 +226,11 @@ static bool take_receipt(struct audience *audience, const struct gy_service_repo
 			 uint64_t known)
 {
 	if (known < plan->from || known > plan->to) {
+		uint32_t failures = audience->failures;
+
 		begin_anew(audience); /* it is another one, or had begun anew itself */
-		return known < plan->from;
+		audience->failures = failures;
+		return false;
 	}
 	if (known == plan->from && plan->to > plan->from) {
 		return false; /* it lacks memory */
@@ -249,15 +253,18 @@ static void fall_silent(struct gyre_stack *stack, struct audience *audience)
 			       &(struct gyre_timer_options){ .delay_ns = pause });
 }
 
-/* One that is not there is told when its herald speaks. The herald may have been another one. */
+/* One that is not there is told when its herald speaks, which it may have done meanwhile. The
+ * herald may have been another one. */
 static void fail(struct gyre_stack *stack, struct audience *audience, int error)
 {
-	if (error == -ENOENT) {
+	if (error == -ENOENT && gyre_address_is_nobody(audience->herald)) {
 		audience->absent = true;
 		begin_anew(audience);
 		return;
 	}
-	audience->herald = GYRE_NOBODY;
+	if (error != -ENOENT) {
+		audience->herald = GYRE_NOBODY;
+	}
 	fall_silent(stack, audience);
 }
 
@@ -294,6 +301,10 @@ static bool is_found(struct gyre_stack *stack, struct frame *frame)
 		fail(stack, audience, gyre_future_error(&frame->future));
 		return false;
 	}
+	if (found->address.node != audience->node || gyre_address_is_nobody(found->address)) {
+		fail(stack, audience, -EPROTO);
+		return false;
+	}
 	audience->herald = found->address;
 	return true;
 }
@@ -305,7 +316,12 @@ static int speak(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	frame->audience = find_audience(herald_of(stack), gyre_message(stack, turn)->node);
-	gy_assert(frame->audience != NULL && frame->audience->busy);
+	gy_assert(frame->audience != NULL);
+	frame->audience->asked_ns = 0;
+	if (frame->audience->busy) {
+		return gyre_return(stack); /* its turn was thought lost, and was not */
+	}
+	frame->audience->busy = true;
 	while (has_news(services_of(stack), frame->audience)) {
 		frame->round = frame->audience->round;
 		if (gyre_address_is_nobody(frame->audience->herald)) {
@@ -330,6 +346,12 @@ static int speak(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
+/* A turn that came to nothing for lack of memory is given again. */
+static bool is_asked(const struct audience *audience, uint64_t now_ns)
+{
+	return audience->asked_ns != 0 && now_ns - audience->asked_ns < tick_ns;
+}
+
 /* Each audience that something is to be said to, and nothing is being said to, has its turn. */
 static void give_turns(struct gyre_stack *stack)
 {
@@ -339,13 +361,21 @@ static void give_turns(struct gyre_stack *stack)
 	for (struct gy_list *at = herald->audiences.next; at != &herald->audiences; at = at->next) {
 		struct audience *audience = audience_at(at);
 
-		if (!audience->busy && audience->silent_until_ns <= now_ns &&
-		    has_news(services_of(stack), audience)) {
-			audience->busy = gyre_notify(stack, gyre_self(stack),
-						     gyre_new(stack, turn, audience->node)) == 0;
+		if (!audience->busy && !is_asked(audience, now_ns) &&
+		    audience->silent_until_ns <= now_ns && has_news(services_of(stack), audience) &&
+		    gyre_notify(stack, gyre_self(stack), gyre_new(stack, turn, audience->node)) ==
+			    0) {
+			audience->asked_ns = now_ns;
 		}
 	}
 	forget(stack);
+}
+
+/* Whoever changes something says so and then looks whether the herald was poked; this says that it
+ * was not, and then looks for changes. One of them sees the other. */
+static void forget_poke(const struct gyre_stack *stack)
+{
+	(void)gy_exchange_full(&services_of(stack)->is_poked, 0);
 }
 
 static int hear_turn(struct gyre_stack *stack)
@@ -353,7 +383,7 @@ static int hear_turn(struct gyre_stack *stack)
 	if (gyre_message(stack, turn)->node != 0) {
 		return speak(stack);
 	}
-	gy_store_release(&services_of(stack)->is_poked, 0);
+	forget_poke(stack);
 	give_turns(stack);
 	return gyre_return(stack);
 }
@@ -456,6 +486,7 @@ static int hear_event(struct gyre_stack *stack)
 		hear_of_node(stack, event);
 	}
 	if (timeout != NULL && timeout->key == TIMER_TICK) {
+		forget_poke(stack); /* it may be lost */
 		look_for_nodes(stack);
 	}
 	give_turns(stack);
@@ -540,7 +571,7 @@ int gy_services_take_part(struct gyre_system *system)
 	const struct gy_nodes *nodes = system->homes.nodes;
 	int r = 0;
 
-	if (nodes == NULL || nodes->options.listen == NULL ||
+	if (nodes == NULL || !gy_node_listens(nodes) ||
 	    gy_load_acquire(&services->has_herald) != 0) {
 		return 0;
 	}
@@ -561,7 +592,7 @@ void gy_services_tell(struct gyre_system *system, struct gy_home *home)
 	struct gyre_mail *mail;
 
 	if (gy_load_acquire(&services->has_herald) == 0 || gy_load_relaxed(&system->stop) != 0 ||
-	    gy_exchange(&services->is_poked, 1) != 0) {
+	    gy_exchange_full(&services->is_poked, 1) != 0) {
 		return;
 	}
 	(void)pthread_mutex_lock(&services->mutex);
