@@ -67,12 +67,16 @@ void gy_directory_entry_withdraw(struct gy_house *house)
 {
 	struct gy_directory *directory = house->home->options.system->directory;
 	struct gy_directory_entry *directory_entry = gy_directory_entry_of(house);
+	bool was_member = directory_entry->services.next != NULL &&
+			  !gy_list_empty(&directory_entry->services);
 
 	gy_names_withdraw(&directory->names, directory_entry->names);
 	gy_groups_withdraw(&directory->groups, house, directory_entry->memberships);
 	gy_subscriptions_withdraw(&directory->topics, house, &directory_entry->subscriptions);
 	gy_services_withdraw(&directory->services, directory_entry);
-	gy_services_tell(house->home->options.system, house->home);
+	if (was_member) {
+		gy_services_tell(house->home->options.system, house->home);
+	}
 	gy_memory_put(directory_entry);
 	house->extra->directory_entry = NULL;
 }
