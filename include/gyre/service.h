@@ -30,8 +30,12 @@
  * services of its own alone.
  *
  * A system has up to GYRE_SERVICE_MEMBERSHIPS_MAX memberships of its own, all services together; it
- * keeps at most twice as many of each other node, some 250 bytes each. A node that tells of more is
- * refused, and so are reports that are not understood.
+ * keeps at most twice as many of each other node, some 250 bytes each and up to some 600 where each
+ * is of a service of its own with a long name. A node that tells of more is refused, and so are
+ * reports that are not understood.
+ *
+ * The name "gyre/services" is that of the actor that tells other nodes: a program that registers it
+ * keeps its node from taking part.
  */
 #ifndef GYRE_SERVICE_H
 #define GYRE_SERVICE_H
@@ -130,8 +134,9 @@ GYRE_OWN_MESSAGE_TAIL_(gyre_listing, 0x76, members, count);
  * enum gyre_pick - which of the members of a service is picked
  * @GYRE_PICK_ROUND_ROBIN: one after the other, for all who ask in this system together
  * @GYRE_PICK_RANDOM: any
- * @GYRE_PICK_NEAR: one of the own loop if there is any, else one of the own node, else any; round
- *   robin among them. Outside of loops no loop is the own one
+ * @GYRE_PICK_NEAR: one of the own loop if there is any, else one of the own node, else any; one
+ *   after the other, though those behind members that are farther off come more often. Outside of
+ *   loops no loop is the own one
  * @GYRE_PICK_OWN_NODE: may be added to the first two: those of other nodes only where the own one
  *   has none
  */
@@ -152,7 +157,8 @@ enum gyre_pick {
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -EINVAL    @service is NULL, its id is 0, or its name is missing, empty or too long
+ *   -EINVAL    @service is NULL, its id is 0, its name is missing, empty or too long, or one of its
+ *              messages is missing
  *   -EMSGSIZE  the name is too long for the message_bytes_max of the node
  *   -ENOBUFS   there are GYRE_SERVICE_MEMBERSHIPS_MAX in this system
  *   -ENOMEM    there is no memory
@@ -194,8 +200,8 @@ GYRE_API int gyre_service_leave(struct gyre_stack *stack, const struct gyre_serv
  *   -EINVAL  as gyre_service_join(), or @ret_count is NULL, or @members is and @members_max is not
  *            0
  * Ownership: values.
- * Context: loop thread, phases 2 and 3, inside a handler. Takes no lock but in the first call of
- *   this header in a node.
+ * Context: loop thread, phases 2 and 3, inside a handler. Takes no lock, except that calls of
+ *   this header in a node take a mutex until the node takes part.
  * Since: 0.1
  */
 GYRE_API int gyre_service_find(const struct gyre_stack *stack, const struct gyre_service *service,
@@ -214,8 +220,8 @@ GYRE_API int gyre_service_find(const struct gyre_stack *stack, const struct gyre
  *   -EINVAL  as gyre_service_join(), or @ret_address is NULL, or @how is none of enum gyre_pick
  *   -ENOENT  it has no members that are known here
  * Ownership: values.
- * Context: loop thread, phases 2 and 3, inside a handler. Takes no lock but in the first call of
- *   this header in a node.
+ * Context: loop thread, phases 2 and 3, inside a handler. Takes no lock, except that calls of
+ *   this header in a node take a mutex until the node takes part.
  * Since: 0.1
  */
 GYRE_API int gyre_service_pick(const struct gyre_stack *stack, const struct gyre_service *service,
@@ -280,7 +286,7 @@ GYRE_API int gyre_service_unwatch(struct gyre_stack *stack, const struct gyre_se
  *   -EINVAL  as gyre_service_find(), or @system is NULL
  * Ownership: values.
  * Context: any thread, in any phase, between create and destroy of the system. Takes no lock but
- *   for the first call of a thread, and of this header in a node.
+ *   for the first call of a thread, and until the node takes part.
  * Since: 0.1
  */
 GYRE_API int gyre_system_service_find(struct gyre_system *system,
@@ -302,7 +308,7 @@ GYRE_API int gyre_system_service_find(struct gyre_system *system,
  *   -ENOENT  it has no members that are known here
  * Ownership: values.
  * Context: any thread, in any phase, between create and destroy of the system. Takes no lock but
- *   for the first call of a thread, and of this header in a node.
+ *   for the first call of a thread, and until the node takes part.
  * Since: 0.1
  */
 GYRE_API int gyre_system_service_pick(struct gyre_system *system,

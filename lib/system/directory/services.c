@@ -286,7 +286,13 @@ static bool takes(const struct gyre_behaviour *behaviour, uint32_t id)
 
 static int check_messages(const struct gy_house *house, const struct gyre_service *service)
 {
+	if (service->messages_count > 0 && service->messages == NULL) {
+		return -EINVAL;
+	}
 	for (uint32_t i = 0; i < service->messages_count; i++) {
+		if (service->messages[i] == NULL) {
+			return -EINVAL;
+		}
 		if (!takes(house->behaviour, service->messages[i]->id)) {
 			return -EPROTO;
 		}

@@ -279,6 +279,9 @@ static int misuse(struct gyre_stack *stack)
 	const struct gyre_service empty = { "", 1, 0, NULL };
 	const struct gyre_service no_id = { "name", 0, 0, NULL };
 	const struct gyre_service longest = { text, 1, 0, NULL };
+	const struct gyre_type *const missing[] = { NULL };
+	const struct gyre_service no_types = { "name", 1, 1, NULL };
+	const struct gyre_service no_type = { "name", 1, 1, missing };
 	struct gyre_address address;
 	uint32_t count;
 
@@ -289,6 +292,8 @@ static int misuse(struct gyre_stack *stack)
 	expect(gyre_service_leave(stack, &longest) == 0);
 	expect(gyre_service_join(stack, NULL) == -EINVAL);
 	expect(gyre_service_join(stack, &none) == -EINVAL);
+	expect(gyre_service_join(stack, &no_types) == -EINVAL);
+	expect(gyre_service_join(stack, &no_type) == -EINVAL);
 	expect(gyre_service_watch(stack, &empty, 0) == -EINVAL);
 	expect(gyre_service_unwatch(stack, &no_id) == -EINVAL);
 	expect(gyre_service_unwatch(stack, adding) == -ENOENT);
