@@ -6,7 +6,8 @@
  * begins and of the last one that it has; 8 bits of flags; then changes, to the end. A change is 8
  * bits of flags, 32 bits each for slot and cookie of the member, 16 bits for its loop, and, unless
  * the service is that of the change before, 32 bits for the id of the service, 8 bits for the
- * length of its name, and the name. Node and life of a member are those of who tells.
+ * length of its name, and the name. Node and life of a member are those of who tells. A report has
+ * at most GY_SERVICE_REPORT_BYTES_MAX bytes.
  */
 #ifndef GY_REMOTE_MESSAGE_SERVICE_REPORT_H
 #define GY_REMOTE_MESSAGE_SERVICE_REPORT_H
@@ -24,6 +25,7 @@ enum {
 	GY_SERVICE_CHANGE_FLAGS = 3,
 	GY_SERVICE_CHANGE_BYTES = 1 + 4 + 4 + 2,
 	GY_SERVICE_NAMED_BYTES = 4 + 1, /* before the name */
+	GY_SERVICE_REPORT_BYTES_MAX = 16000,
 };
 
 /* Of one node to another. */

@@ -37,7 +37,7 @@
 static const char herald_name[] = "gyre/services";
 
 enum { TIMER_TICK = 1, TIMER_RETRY = 2 };
-enum { REPORT_BYTES_MAX = 16000, FAILURES_COUNTED = 7 };
+enum { FAILURES_COUNTED = 7 };
 static const uint64_t tick_ns = GYRE_SECONDS(1);
 static const uint64_t receipt_ns = GYRE_SECONDS(10);
 static const uint64_t pause_ns = GYRE_MILLISECONDS(100);
@@ -191,7 +191,8 @@ static struct gyre_mail *make_report(struct gyre_stack *stack, struct audience *
 	struct gyre_mail *mail;
 	uint64_t needs;
 
-	bytes_max = bytes_max < REPORT_BYTES_MAX ? bytes_max : REPORT_BYTES_MAX;
+	bytes_max =
+		bytes_max < GY_SERVICE_REPORT_BYTES_MAX ? bytes_max : GY_SERVICE_REPORT_BYTES_MAX;
 	(void)pthread_mutex_lock(&services->mutex);
 	needs = audience->whole && audience->whole_up_to > audience->told ? audience->whole_up_to
 									  : audience->told;

@@ -14,6 +14,8 @@
 #include "remote/message/service_report.h"
 #include "system/directory/directory.h"
 
+enum { MEMBERS_MAX = 2 * GYRE_SERVICE_MEMBERSHIPS_MAX }; /* of another node */
+
 /* ---- out ---- */
 
 uint32_t gy_service_report_bytes(uint32_t name_bytes)
@@ -143,11 +145,6 @@ static bool is_of_node(struct gyre_address address, const void *arg)
 	return address.node == *(const uint16_t *)arg;
 }
 
-static bool is_member(struct gyre_address address, const void *arg)
-{
-	return gy_address_same(address, *(const struct gyre_address *)arg);
-}
-
 /* Each list is gone through once, however many members of it are of the node. */
 void gy_service_node_empty(struct gy_services *services, struct gy_service_node *node)
 {
@@ -171,20 +168,75 @@ void gy_service_node_empty(struct gy_services *services, struct gy_service_node 
 	node->whole = false;
 }
 
-static void remove_member(struct gy_services *services, struct gy_service_node *node,
-			  struct gy_service_member *member)
+/* A member is to be removed with others. Until then the table of members has it. */
+static void begin_leave(struct gy_service_node *node, struct gy_service_member *member,
+			struct gy_list *leaving)
 {
-	gy_service_member_hide(services, member);
-	gy_service_list_filter(services->rcu, &member->service->foreign, is_member,
-			       &member->address);
-	gy_service_changed(member->service);
-	gy_service_member_free(services, member);
-	gy_assert(node->count > 0);
+	gy_assert(node->count > 0 && !member->has_left);
+	member->has_left = true;
 	node->count--;
+	gy_list_remove(&member->mine);
+	gy_list_append(leaving, &member->mine);
 }
 
-/* All has been told: what was not has left. */
-static void sweep(struct gy_services *services, struct gy_service_node *node)
+/* What members of a service, of one node, are leaving it. */
+struct leave {
+	const struct gy_services *services;
+	struct gy_service_key key;
+	uint16_t node;
+};
+
+static bool is_leaving(struct gyre_address address, const void *arg)
+{
+	const struct leave *leave = (const struct leave *)arg;
+	const struct gy_service_member *member;
+
+	if (address.node != leave->node) {
+		return false;
+	}
+	member = gy_service_member_find(leave->services, &leave->key, address);
+	return member != NULL && member->has_left;
+}
+
+static void take_out(struct gy_services *services, struct gy_service *service, uint16_t node)
+{
+	const struct leave leave = { .services = services,
+				     .key = { service->name, service->id, service->bytes,
+					      gy_bytes_hash(service->name, service->bytes,
+							    service->id) },
+				     .node = node };
+
+	gy_service_list_filter(services->rcu, &service->foreign, is_leaving, &leave);
+	gy_service_changed(service);
+}
+
+/* Each list is gone through once, however many members leave it. */
+static void remove_leaving(struct gy_services *services, const struct gy_service_node *node,
+			   struct gy_list *leaving)
+{
+	services->sweep++;
+	for (struct gy_list *at = leaving->next; at != leaving; at = at->next) {
+		struct gy_service *service =
+			gy_container_of(at, struct gy_service_member, mine)->service;
+
+		if (service->sweep != services->sweep) {
+			service->sweep = services->sweep;
+			take_out(services, service, node->id);
+		}
+	}
+	while (!gy_list_empty(leaving)) {
+		struct gy_service_member *member =
+			gy_container_of(leaving->next, struct gy_service_member, mine);
+
+		gy_service_member_hide(services, member);
+		gy_service_member_free(services, member);
+	}
+}
+
+/* What of a node was told before it began to tell all, and not since, leaves, with those that are
+ * leaving already. */
+static void sweep(struct gy_services *services, struct gy_service_node *node,
+		  struct gy_list *leaving)
 {
 	struct gy_list *at = node->members.next;
 
@@ -194,10 +246,10 @@ static void sweep(struct gy_services *services, struct gy_service_node *node)
 
 		at = at->next;
 		if (member->generation != node->generation) {
-			remove_member(services, node, member);
+			begin_leave(node, member, leaving);
 		}
 	}
-	node->whole = false;
+	remove_leaving(services, node, leaving);
 }
 
 static struct gy_service_node *find_node(const struct gy_services *services, uint16_t id)
@@ -247,20 +299,37 @@ static int check(struct gyre_decoder in)
 	return r;
 }
 
+/* A node that tells all once more may have had so many before. */
+static int make_room(struct gy_services *services, struct gy_service_node *node,
+		     struct gy_list *leaving)
+{
+	if (node->count >= MEMBERS_MAX && node->whole) {
+		sweep(services, node, leaving);
+	}
+	return node->count >= MEMBERS_MAX ? -ENOBUFS : 0;
+}
+
+/* One that has left in the same report, and joined again, stays where it is. */
 static int take_join(struct gy_services *services, struct gy_service_node *node,
-		     const struct gy_service_key *key, struct gyre_address address)
+		     const struct gy_service_key *key, struct gyre_address address,
+		     struct gy_list *leaving)
 {
 	struct gy_service_member *member = gy_service_member_find(services, key, address);
 	int r;
 
 	if (member == NULL) {
-		if (node->count >= 2 * GYRE_SERVICE_MEMBERSHIPS_MAX) {
-			return -ENOBUFS;
+		r = make_room(services, node, leaving);
+		if (r == 0) {
+			r = gy_service_member_add(services, key, address, false, &member);
 		}
-		r = gy_service_member_add(services, key, address, false, &member);
 		if (r < 0) {
 			return r;
 		}
+		gy_list_append(&node->members, &member->mine);
+		node->count++;
+	} else if (member->has_left) {
+		member->has_left = false;
+		gy_list_remove(&member->mine);
 		gy_list_append(&node->members, &member->mine);
 		node->count++;
 	}
@@ -269,7 +338,7 @@ static int take_join(struct gy_services *services, struct gy_service_node *node,
 }
 
 static int take_change(struct gy_services *services, struct gy_service_node *node,
-		       const struct gy_service_change *change)
+		       const struct gy_service_change *change, struct gy_list *leaving)
 {
 	const struct gy_service_key key = { change->name, change->id, change->bytes,
 					    gy_bytes_hash(change->name, change->bytes,
@@ -282,11 +351,11 @@ static int take_change(struct gy_services *services, struct gy_service_node *nod
 	struct gy_service_member *member;
 
 	if ((change->flags & GY_SERVICE_CHANGE_LEFT) == 0) {
-		return take_join(services, node, &key, address);
+		return take_join(services, node, &key, address, leaving);
 	}
 	member = gy_service_member_find(services, &key, address);
-	if (member != NULL) {
-		remove_member(services, node, member);
+	if (member != NULL && !member->has_left) {
+		begin_leave(node, member, leaving);
 	}
 	return 0;
 }
@@ -294,16 +363,24 @@ static int take_change(struct gy_services *services, struct gy_service_node *nod
 /* Where memory ends is no harm: the report comes again, and what was taken of it changes nothing
  * then. */
 static int take_changes(struct gy_services *services, struct gy_service_node *node,
-			struct gyre_decoder *in)
+			struct gyre_decoder *in, bool is_last)
 {
 	struct gy_service_change change = { 0 };
 	int r = gy_service_report_get_change(in, &change);
+	struct gy_list leaving;
 
+	gy_list_init(&leaving);
 	while (r > 0) {
-		r = take_change(services, node, &change);
+		r = take_change(services, node, &change, &leaving);
 		if (r == 0) {
 			r = gy_service_report_get_change(in, &change);
 		}
+	}
+	if (r == 0 && is_last) {
+		sweep(services, node, &leaving);
+		node->whole = false;
+	} else {
+		remove_leaving(services, node, &leaving);
 	}
 	return r;
 }
@@ -316,7 +393,8 @@ int gy_services_take_report(struct gy_services *services, uint16_t id, uint32_t 
 	struct gy_service_node *node;
 	int r;
 
-	if (gy_service_report_get_head(&in, &head) < 0 || check(in) < 0) {
+	if (count > GY_SERVICE_REPORT_BYTES_MAX || gy_service_report_get_head(&in, &head) < 0 ||
+	    check(in) < 0) {
 		return -EPROTO;
 	}
 	node = get_node(services, id, life);
@@ -332,12 +410,10 @@ int gy_services_take_report(struct gy_services *services, uint16_t id, uint32_t 
 		*ret_known = node->known;
 		return 0;
 	}
-	r = take_changes(services, node, &in);
+	r = take_changes(services, node, &in,
+			 node->whole && (head.flags & GY_SERVICE_REPORT_LAST) != 0);
 	if (r == 0) {
 		node->known = head.to;
-		if (node->whole && (head.flags & GY_SERVICE_REPORT_LAST) != 0) {
-			sweep(services, node);
-		}
 	}
 	*ret_known = node->known;
 	return r == -ENOMEM ? 0 : r;

@@ -83,7 +83,7 @@ struct gy_service_member {
 	struct gyre_address address;
 	uint64_t version;    /* of this node: of its last change */
 	uint32_t generation; /* of another: when it was told of last */
-	bool has_left;	     /* of this node: others are still to be told */
+	bool has_left;	     /* of this node: others are still to be told; of another: at once */
 };
 
 /* What another node has told, under the mutex. */

@@ -217,6 +217,71 @@ Test(service_reports, of_more_members_than_a_node_may_have_are_refused, .init = 
 	cr_assert_eq(members_of("one"), 2 * GYRE_SERVICE_MEMBERSHIPS_MAX);
 }
 
+/* It tells as many as it may have, all others than the last time. */
+Test(service_reports, of_all_that_a_node_has_make_room_of_what_it_had, .init = begin, .fini = end)
+{
+	enum { MANY = 2 * GYRE_SERVICE_MEMBERSHIPS_MAX };
+
+	for (uint32_t round = 0; round < 2; round++) {
+		uint32_t slot = 0;
+
+		for (uint64_t i = 0; slot < MANY; i++) {
+			report(i, i + 1, i == 0 ? FIRST : 0);
+			change(0, round * MANY + slot++, "one");
+			while (out.count + 64 < BYTES && slot < MANY) {
+				change(GY_SERVICE_CHANGE_SAME, round * MANY + slot++, "one");
+			}
+			cr_assert_eq(take(), 0);
+			cr_assert_eq(known, i + 1);
+		}
+		cr_assert_eq(members_of("one"), MANY);
+	}
+}
+
+Test(service_reports, of_leaves_and_joins_in_one_leave_who_has_joined_last, .init = begin,
+     .fini = end)
+{
+	report(0, 4, WHOLE);
+	for (uint32_t i = 1; i <= 4; i++) {
+		change(0, i, "one");
+	}
+	cr_assert_eq(take(), 0);
+	report(4, 10, 0);
+	change(GY_SERVICE_CHANGE_LEFT, 1, "one");
+	change(GY_SERVICE_CHANGE_LEFT, 2, "one");
+	change(0, 1, "one");
+	change(0, 5, "one");
+	change(GY_SERVICE_CHANGE_LEFT, 5, "one");
+	change(GY_SERVICE_CHANGE_LEFT, 5, "one");
+	cr_assert_eq(take(), 0);
+	cr_assert_eq(known, 10);
+	cr_assert_eq(members_of("one"), 3);
+	cr_assert_eq(services.count, 3);
+}
+
+Test(service_reports, that_are_too_long_are_refused, .init = begin, .fini = end)
+{
+	static unsigned char long_bytes[GY_SERVICE_REPORT_BYTES_MAX + 64];
+	const uint32_t max = GY_SERVICE_REPORT_BYTES_MAX;
+
+	out = (struct gyre_encoder){ .bytes = long_bytes,
+				     .room = sizeof(long_bytes),
+				     .max = sizeof(long_bytes) };
+	gy_service_report_put_head(&out, &(struct gy_service_report_head){ 0, 1, WHOLE });
+	change(0, 0, "a name ....");
+	for (uint32_t i = 1; out.count < max; i++) {
+		change(GY_SERVICE_CHANGE_SAME, i, "a name ....");
+	}
+	cr_assert(out.count > max);
+	cr_assert_eq(gy_services_take_report(&services, NODE, LIFE, long_bytes, (uint32_t)out.count,
+					     &known),
+		     -EPROTO);
+	cr_assert_eq(services.count, 0);
+	cr_assert_eq(gy_services_take_report(&services, NODE, LIFE, long_bytes,
+					     (uint32_t)out.count - GY_SERVICE_CHANGE_BYTES, &known),
+		     0);
+}
+
 Test(service_reports, that_find_no_memory_come_again, .init = begin, .fini = end)
 {
 	uint32_t lacks = 0;
