@@ -67,8 +67,11 @@ struct audience {
 };
 
 struct herald {
-	struct gy_services *services;
+	struct gyre_system *system;
+	struct gyre_address self;
 	struct gy_list audiences;
+	bool is_named;
+	bool watches_nodes;
 };
 
 struct frame {
@@ -496,19 +499,40 @@ static int hear_event(struct gyre_stack *stack)
 
 /* ---- life ---- */
 
+/* Goes on where it lacked memory the last time. */
+static int set_up(struct gyre_stack *stack)
+{
+	struct herald *herald = herald_of(stack);
+	int r = herald->is_named ? 0 : gyre_name_register(stack, herald_name);
+
+	herald->is_named = r == 0;
+	if (r == 0 && !herald->watches_nodes) {
+		r = gyre_node_watch(stack);
+		herald->watches_nodes = r == 0;
+	}
+	return r < 0 ? r
+		     : gyre_timer_start(stack, TIMER_TICK,
+					&(struct gyre_timer_options){ .period_ns = tick_ns });
+}
+
 static int begin(struct gyre_stack *stack)
 {
+	struct frame *frame = (struct frame *)gyre_frame(stack);
 	int r;
 
-	herald_of(stack)->services = services_of(stack);
+	GYRE_BEGIN(stack);
+	herald_of(stack)->system = gyre_system_of(stack);
+	herald_of(stack)->self = gyre_self(stack);
 	gy_list_init(&herald_of(stack)->audiences);
-	r = gyre_name_register(stack, herald_name);
-	if (r == 0) {
-		r = gyre_node_watch(stack);
-	}
-	if (r == 0) {
-		r = gyre_timer_start(stack, TIMER_TICK,
-				     &(struct gyre_timer_options){ .period_ns = tick_ns });
+	r = set_up(stack);
+	while (r == -ENOMEM) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns, &frame->future));
+		r = gyre_future_error(&frame->future);
+		if (r == 0) {
+			r = set_up(stack);
+		} else {
+			break; /* nor is there memory for that */
+		}
 	}
 	if (r < 0) {
 		return gyre_throw(stack, r);
@@ -517,15 +541,33 @@ static int begin(struct gyre_stack *stack)
 	look_for_nodes(stack);
 	give_turns(stack);
 	return gyre_return(stack);
+	GYRE_END(stack);
 }
 
-/* The next call about services makes another one. */
+/* Whether another herald is to be made at once. After one that could not be mounted the next call
+ * about services does so. */
+static bool leave_office(struct gy_services *services, struct gyre_address self)
+{
+	bool is_missed = false;
+
+	(void)pthread_mutex_lock(&services->mutex);
+	if (services->herald.slot == self.slot && services->herald.cookie == self.cookie) {
+		is_missed = gy_load_relaxed(&services->has_herald) != 0 &&
+			    (services->own_count > 0 || !gy_list_empty(&services->watches));
+		gy_store_release(&services->has_herald, 0);
+		services->herald = GYRE_NOBODY;
+		services->is_told = false;
+		gy_store_release(&services->is_poked, 0);
+	}
+	(void)pthread_mutex_unlock(&services->mutex);
+	return is_missed;
+}
+
 static void end(void *state)
 {
 	struct herald *herald = (struct herald *)state;
-	struct gy_services *services = herald->services;
 
-	if (services == NULL) {
+	if (herald->system == NULL) {
 		return; /* it was not mounted */
 	}
 	while (!gy_list_empty(&herald->audiences)) {
@@ -534,12 +576,9 @@ static void end(void *state)
 		gy_list_remove(&audience->item);
 		gy_memory_put(audience);
 	}
-	(void)pthread_mutex_lock(&services->mutex);
-	gy_store_release(&services->has_herald, 0);
-	services->herald = GYRE_NOBODY;
-	services->is_told = false;
-	gy_store_release(&services->is_poked, 0);
-	(void)pthread_mutex_unlock(&services->mutex);
+	if (leave_office(&herald->system->directory->services, herald->self)) {
+		(void)gy_services_take_part(herald->system);
+	}
 }
 
 /* Other nodes know its address: what they send besides reports does no more than be lost. */

@@ -22,7 +22,7 @@
 
 enum { NODES_MAX = 5, HANG_SECONDS = 110, MANY = 3000, LOOPS = 2, POOR_ROUNDS = 40 };
 
-enum what { JOIN, JOIN_LONG, LEAVE, WATCH, JOIN_ALL, LEAVE_ALL, HALT, STOP };
+enum what { JOIN, JOIN_LONG, LEAVE, WATCH, JOIN_ALL, LEAVE_ALL, HALT, END_HERALD, STOP };
 
 struct order {
 	enum what what;
@@ -105,6 +105,14 @@ static int halt(void)
 	return 0;
 }
 
+static int end_herald(struct gyre_stack *stack)
+{
+	struct gyre_address herald;
+	int r = gyre_name_lookup(stack, "gyre/services", &herald);
+
+	return r < 0 ? r : gyre_stop(stack, herald);
+}
+
 static int do_order(struct gyre_stack *stack, const struct order *order)
 {
 	struct key key;
@@ -124,6 +132,8 @@ static int do_order(struct gyre_stack *stack, const struct order *order)
 		return for_all(stack, false);
 	case HALT:
 		return halt();
+	case END_HERALD:
+		return end_herald(stack);
 	default:
 		return gyre_stop(stack, gyre_self(stack));
 	}
@@ -455,6 +465,30 @@ Test(service_nodes, lose_other_messages_to_who_tells_of_their_services)
 	}
 	cr_assert_eq(order(1, JOIN, 1), 0);
 	await_found(2, 1, 1);
+	close_all();
+}
+
+/* Nobody calls anything of services after the end of the first one. */
+Test(service_nodes, have_another_to_tell_of_their_services_when_one_has_ended)
+{
+	struct gyre_address herald;
+	struct gyre_address next;
+
+	open_all(2, 1);
+	cr_assert_eq(order(1, JOIN, 0), 0);
+	await_found(2, 0, 1);
+	cr_assert_eq(gyre_system_name_lookup(members[1].system, "gyre/services", &herald), 0);
+	cr_assert_eq(order(1, END_HERALD, 0), 0);
+	do {
+		next = herald;
+		(void)sched_yield();
+	} while (gyre_system_name_lookup(members[1].system, "gyre/services", &next) < 0 ||
+		 gyre_address_equal(next, herald));
+	cr_assert_eq(order(2, JOIN, 1), 0);
+	await_found(1, 1, 1);
+	cr_assert_eq(order(1, JOIN, 2), 0);
+	await_found(2, 2, 1);
+	cr_assert_eq(found(2, 0, NULL), 1);
 	close_all();
 }
 
