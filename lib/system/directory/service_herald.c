@@ -25,6 +25,7 @@
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/atomic.h"
+#include "base/log_limit.h"
 #include "base/memory.h"
 #include "remote/message/service_report.h"
 #include "remote/node.h"
@@ -37,7 +38,7 @@
 static const char herald_name[] = "gyre/services";
 
 enum { TIMER_TICK = 1, TIMER_RETRY = 2 };
-enum { FAILURES_COUNTED = 7 };
+enum { FAILURES_COUNTED = 7, WARNINGS_MAX = 10, WARNINGS_MS = 60000 };
 static const uint64_t tick_ns = GYRE_SECONDS(1);
 static const uint64_t receipt_ns = GYRE_SECONDS(10);
 static const uint64_t pause_ns = GYRE_MILLISECONDS(100);
@@ -54,10 +55,12 @@ struct audience {
 	uint64_t told;		    /* up to where */
 	uint64_t whole_up_to;	    /* it is, or was, told all that there was up to there */
 	uint64_t silent_until_ns;
-	uint64_t asked_ns; /* when its turn was sent, which may be lost; 0 once it has come */
-	uint32_t life;	   /* of it */
-	uint32_t round;	   /* counts what makes answers to earlier questions void */
-	uint32_t failures; /* in a row */
+	uint64_t asked_ns;  /* when its turn was sent, which may be lost; 0 once it has come */
+	uint32_t life;	    /* of it */
+	uint32_t round;	    /* counts what makes answers to earlier questions void */
+	uint32_t failures;  /* in a row */
+	uint32_t bytes_max; /* of a report, if it has more than one change */
+	uint32_t alone_max; /* of one with a single change */
 	uint16_t node;
 	bool begins; /* it is to be told all */
 	bool whole;  /* it is being told all */
@@ -72,6 +75,7 @@ struct herald {
 	struct gy_list audiences;
 	bool is_named;
 	bool watches_nodes;
+	struct gy_log_limit warnings;
 };
 
 struct frame {
@@ -113,6 +117,13 @@ static struct audience *find_audience(const struct herald *herald, uint16_t node
 	return NULL;
 }
 
+/* How long its messages may be shows when they are sent. */
+static void expect_room(struct audience *audience)
+{
+	audience->bytes_max = GY_SERVICE_REPORT_BYTES_MAX;
+	audience->alone_max = GY_SERVICE_REPORT_BYTES_MAX;
+}
+
 /* NULL without memory: the next tick, or the next report of that node, tries again. */
 static struct audience *get_audience(struct herald *herald, uint16_t node)
 {
@@ -123,6 +134,7 @@ static struct audience *get_audience(struct herald *herald, uint16_t node)
 		if (audience != NULL) {
 			audience->node = node;
 			audience->begins = true;
+			expect_room(audience);
 			gy_list_append(&herald->audiences, &audience->item);
 		}
 	}
@@ -145,6 +157,7 @@ static void meet(struct audience *audience, uint32_t life)
 	audience->is_down = false;
 	if (audience->life != life) {
 		begin_anew(audience);
+		expect_room(audience);
 		audience->life = life;
 		audience->herald = GYRE_NOBODY;
 		audience->absent = false;
@@ -194,8 +207,7 @@ static struct gyre_mail *make_report(struct gyre_stack *stack, struct audience *
 	struct gyre_mail *mail;
 	uint64_t needs;
 
-	bytes_max =
-		bytes_max < GY_SERVICE_REPORT_BYTES_MAX ? bytes_max : GY_SERVICE_REPORT_BYTES_MAX;
+	bytes_max = bytes_max < audience->bytes_max ? bytes_max : audience->bytes_max;
 	(void)pthread_mutex_lock(&services->mutex);
 	needs = audience->whole && audience->whole_up_to > audience->told ? audience->whole_up_to
 									  : audience->told;
@@ -206,7 +218,8 @@ static struct gyre_mail *make_report(struct gyre_stack *stack, struct audience *
 		audience->whole_up_to = services->changed;
 	}
 	services->is_told = true;
-	gy_services_plan_report(services, audience->told, audience->whole_up_to, bytes_max, &plan);
+	gy_services_plan_report(services, audience->told, audience->whole_up_to, bytes_max,
+				audience->alone_max, &plan);
 	plan.flags = audience->whole && plan.from == 0 ? GY_SERVICE_REPORT_FIRST : 0;
 	plan.flags |=
 		audience->whole && plan.to >= audience->whole_up_to ? GY_SERVICE_REPORT_LAST : 0U;
@@ -257,6 +270,21 @@ static void fall_silent(struct gyre_stack *stack, struct audience *audience)
 			       &(struct gyre_timer_options){ .delay_ns = pause });
 }
 
+/* One that does not answer may be on its way; one that refuses does so again. */
+static void warn(struct gyre_stack *stack, const struct audience *audience, int error)
+{
+	const struct gy_nodes *nodes = nodes_of(stack);
+	bool is_refused = error == -EPROTO || error == -ENOBUFS;
+
+	if (audience->failures == (is_refused ? 0U : FAILURES_COUNTED - 1U)) {
+		(void)gy_log_limited(nodes->log, &herald_of(stack)->warnings, gyre_now(stack),
+				     GYRE_LOG_WARNING,
+				     "node %u: node %u cannot be told of services: %s; this is "
+				     "tried again; see the log of that node",
+				     nodes->options.id, audience->node, strerror(-error));
+	}
+}
+
 /* One that is not there is told when its herald speaks, which it may have done meanwhile. The
  * herald may have been another one. */
 static void fail(struct gyre_stack *stack, struct audience *audience, int error)
@@ -269,7 +297,31 @@ static void fail(struct gyre_stack *stack, struct audience *audience, int error)
 	if (error != -ENOENT) {
 		audience->herald = GYRE_NOBODY;
 	}
+	warn(stack, audience, error);
 	fall_silent(stack, audience);
+}
+
+/* A report was too long for a message to that node: the next one is shorter, or leaves out what
+ * cannot be told. False if nothing can be. */
+static bool say_less(struct gyre_stack *stack, struct audience *audience,
+		     const struct gy_service_report_plan *plan)
+{
+	const struct gy_nodes *nodes = nodes_of(stack);
+
+	if (plan->count != 1) {
+		audience->bytes_max = plan->bytes / 2;
+		return plan->count > 0;
+	}
+	audience->alone_max = plan->bytes - 1;
+	(void)gy_log_limited(nodes->log, &herald_of(stack)->warnings, gyre_now(stack),
+			     GYRE_LOG_WARNING,
+			     "node %u: node %u is not told of services with names of %u bytes or "
+			     "more, which no message to it has room for: raise "
+			     "message_bytes_max of both nodes",
+			     nodes->options.id, audience->node,
+			     plan->bytes - GY_SERVICE_REPORT_HEAD_BYTES - GY_SERVICE_CHANGE_BYTES -
+				     GY_SERVICE_NAMED_BYTES);
+	return true;
 }
 
 /* Whether there is more to say at once. */
@@ -283,7 +335,12 @@ static bool is_answered(struct gyre_stack *stack, struct frame *frame)
 		return true;
 	}
 	if (receipt == NULL) {
-		fail(stack, audience, gyre_future_error(&frame->future));
+		int error = gyre_future_error(&frame->future);
+
+		if (error == -EMSGSIZE && say_less(stack, audience, &frame->plan)) {
+			return true;
+		}
+		fail(stack, audience, error);
 		return false;
 	}
 	if (!take_receipt(audience, &frame->plan, receipt->known)) {
@@ -411,6 +468,18 @@ static int take_report(struct gyre_stack *stack, struct gyre_address from, uint6
 	return r;
 }
 
+static void warn_of_report(struct gyre_stack *stack, uint16_t node, int error)
+{
+	const struct gy_nodes *nodes = nodes_of(stack);
+
+	(void)gy_log_limited(
+		nodes->log, &herald_of(stack)->warnings, gyre_now(stack), GYRE_LOG_WARNING,
+		"node %u: services of node %u are refused: %s", nodes->options.id, node,
+		error == -ENOBUFS ? "it has more than a node may have; its actors must leave some"
+				  : "what it tells is not understood; both must have versions "
+				    "of gyre that fit");
+}
+
 /* Who tells has a herald, and so is an audience. */
 static int hear_report(struct gyre_stack *stack)
 {
@@ -423,6 +492,9 @@ static int hear_report(struct gyre_stack *stack)
 		return gyre_throw(stack, -EPROTO);
 	}
 	r = take_report(stack, from, &known);
+	if (r == -EPROTO || r == -ENOBUFS) {
+		warn_of_report(stack, from.node, r);
+	}
 	if (r < 0) {
 		return gyre_throw(stack, r);
 	}
@@ -524,6 +596,7 @@ static int begin(struct gyre_stack *stack)
 	herald_of(stack)->system = gyre_system_of(stack);
 	herald_of(stack)->self = gyre_self(stack);
 	gy_list_init(&herald_of(stack)->audiences);
+	gy_log_limit_init(&herald_of(stack)->warnings, WARNINGS_MAX, WARNINGS_MS);
 	r = set_up(stack);
 	while (r == -ENOMEM) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, pause_ns, &frame->future));

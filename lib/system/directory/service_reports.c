@@ -40,12 +40,6 @@ static struct gy_list *first_after(const struct gy_services *services, uint64_t 
 	return at->next;
 }
 
-/* Who is told all does not hear of what had left before. */
-static bool is_told(const struct gy_service_member *member, uint64_t whole_up_to)
-{
-	return !member->has_left || member->version > whole_up_to;
-}
-
 static bool is_same(const struct gy_service_member *member, const struct gy_service_member *before)
 {
 	return before != NULL && before->service == member->service;
@@ -59,27 +53,38 @@ static uint32_t bytes_of(const struct gy_service_member *member,
 		       : GY_SERVICE_CHANGE_BYTES + GY_SERVICE_NAMED_BYTES + member->service->bytes;
 }
 
+/* Who is told all does not hear of what had left before; and nobody of what no message to it can
+ * have. */
+static bool is_told(const struct gy_service_member *member, uint64_t whole_up_to,
+		    uint32_t alone_max)
+{
+	return (!member->has_left || member->version > whole_up_to) &&
+	       GY_SERVICE_REPORT_HEAD_BYTES + bytes_of(member, NULL) <= alone_max;
+}
+
 void gy_services_plan_report(const struct gy_services *services, uint64_t from,
-			     uint64_t whole_up_to, uint32_t bytes_max,
+			     uint64_t whole_up_to, uint32_t bytes_max, uint32_t alone_max,
 			     struct gy_service_report_plan *ret_plan)
 {
 	const struct gy_service_member *before = NULL;
 	struct gy_service_report_plan plan = { .from = from,
 					       .to = services->changed,
-					       .bytes = GY_SERVICE_REPORT_HEAD_BYTES };
+					       .bytes = GY_SERVICE_REPORT_HEAD_BYTES,
+					       .alone_max = alone_max };
 
 	for (struct gy_list *at = first_after(services, from); at != &services->changes;
 	     at = at->next) {
 		const struct gy_service_member *member = member_of(at);
 
-		if (!is_told(member, whole_up_to)) {
+		if (!is_told(member, whole_up_to, alone_max)) {
 			continue;
 		}
-		if (plan.bytes + bytes_of(member, before) > bytes_max) {
+		if (plan.count > 0 && plan.bytes + bytes_of(member, before) > bytes_max) {
 			plan.to = member->version - 1;
 			break;
 		}
 		plan.bytes += bytes_of(member, before);
+		plan.count++;
 		before = member;
 	}
 	*ret_plan = plan;
@@ -102,7 +107,7 @@ void gy_services_write_report(const struct gy_services *services,
 		if (member->version > plan->to) {
 			break;
 		}
-		if (!is_told(member, whole_up_to)) {
+		if (!is_told(member, whole_up_to, plan->alone_max)) {
 			continue;
 		}
 		gy_service_report_put_change(

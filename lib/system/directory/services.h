@@ -195,12 +195,15 @@ struct gy_service_report_plan {
 	uint64_t to;
 	uint32_t flags;
 	uint32_t bytes; /* of the whole report */
+	uint32_t count; /* of changes */
+	uint32_t alone_max;
 };
 
 /* What a node is to be told that knows what was up to @from; @whole_up_to: it is told all that was
- * up to there, or 0. A report of at most @bytes_max. */
+ * up to there, or 0. A report of at most @bytes_max, or of one change; what would have more
+ * than @alone_max in a report of its own is left out. */
 void gy_services_plan_report(const struct gy_services *services, uint64_t from,
-			     uint64_t whole_up_to, uint32_t bytes_max,
+			     uint64_t whole_up_to, uint32_t bytes_max, uint32_t alone_max,
 			     struct gy_service_report_plan *ret_plan);
 struct gyre_encoder;
 void gy_services_write_report(const struct gy_services *services,

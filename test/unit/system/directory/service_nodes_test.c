@@ -39,9 +39,10 @@ static const struct gyre_type *const types[] = { &gyre_type_number, NULL };
 static struct member members[NODES_MAX + 1]; /* by id */
 static uint32_t listed;			     /* atomic: the total of the last listing */
 static uint32_t quarantines;		     /* atomic */
-static uint32_t lies;  /* atomic: members of a node that was found after it was declared down */
-static uint32_t downs; /* atomic */
-static uint32_t go_on; /* atomic: ends a halt */
+static uint32_t lies;	/* atomic: members of a node that was found after it was declared down */
+static uint32_t downs;	/* atomic */
+static uint32_t warned; /* atomic: that services are not told */
+static uint32_t go_on;	/* atomic: ends a halt */
 static int descriptors;
 
 /* ---- services ---- */
@@ -218,6 +219,9 @@ static int order(uint32_t node, enum what what, uint32_t service)
 static void logged(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
+	if (line->level == GYRE_LOG_WARNING && strstr(line->text, "is not told of") != NULL) {
+		(void)gy_fetch_add(&warned, 1);
+	}
 	if (line->level >= GYRE_LOG_ERROR) {
 		(void)fprintf(stderr, "%s\n", line->text);
 	}
@@ -489,6 +493,31 @@ Test(service_nodes, have_another_to_tell_of_their_services_when_one_has_ended)
 	cr_assert_eq(order(1, JOIN, 2), 0);
 	await_found(2, 2, 1);
 	cr_assert_eq(found(2, 0, NULL), 1);
+	close_all();
+}
+
+/* One of the nodes takes no report as long as they are, and no long name at all. */
+Test(service_nodes, tell_less_at_once_where_messages_are_short)
+{
+	struct gyre_node_options node = patient(2);
+
+	(void)alarm(HANG_SECONDS);
+	descriptors = descriptors_open();
+	node.message_bytes_max = 64;
+	open_node(&node, 1);
+	node = patient(1);
+	open_node(&node, 1);
+	cr_assert_eq(order(1, JOIN_ALL, 0), 0);
+	cr_assert_eq(order(1, JOIN_LONG, 0), 0);
+	introduce(1, 2);
+	for (uint32_t i = 0; i < MANY; i++) {
+		await_found(2, i, 1);
+	}
+	cr_assert_eq(order(1, JOIN, MANY), 0);
+	await_found(2, MANY, 1);
+	cr_assert_eq(gy_load_acquire(&warned), 1);
+	cr_assert_eq(order(2, JOIN, 0), 0);
+	await_found(1, 0, 2);
 	close_all();
 }
 
