@@ -285,9 +285,8 @@ static int receive_forwarded(struct gy_link *link, const struct gy_frame *frame)
 	if (gy_forwarded_take_apart(link, frame, &inner, &sender) < 0) {
 		return lose(link, frame, GYRE_DROP_NOT_UNDERSTOOD, -EPROTO);
 	}
-	type = inner.type < GY_IDS_OF_GYRE
-		       ? NULL
-		       : gy_receive_type(link->links, inner.type, inner.layout);
+	type = inner.type < GY_IDS_OF_GYRE ? NULL
+					   : gy_receive_type(link->links, inner.type, inner.layout);
 	varies = type != NULL && gy_type_varies(type);
 	if (type == NULL || (varies ? !gy_tail_fits(type, inner.body, inner.bytes)
 				    : !gy_type_is_encoded(type) && inner.bytes != type->bytes)) {
