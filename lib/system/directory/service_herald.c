@@ -157,7 +157,9 @@ static void meet(struct audience *audience, uint32_t life)
 	audience->is_down = false;
 	if (audience->life != life) {
 		begin_anew(audience);
-		expect_room(audience);
+		if (audience->life != 0) {
+			expect_room(audience);
+		}
 		audience->life = life;
 		audience->herald = GYRE_NOBODY;
 		audience->absent = false;

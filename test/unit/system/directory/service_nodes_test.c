@@ -515,7 +515,7 @@ Test(service_nodes, tell_less_at_once_where_messages_are_short)
 	}
 	cr_assert_eq(order(1, JOIN, MANY), 0);
 	await_found(2, MANY, 1);
-	cr_assert_eq(gy_load_acquire(&warned), 1);
+	cr_assert(gy_load_acquire(&warned) > 0);
 	cr_assert_eq(order(2, JOIN, 0), 0);
 	await_found(1, 0, 2);
 	close_all();
