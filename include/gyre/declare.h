@@ -19,23 +19,15 @@
 #define GYRE_BYTES_(NAME)		      (__is_empty(NAME) ? 0 : sizeof(struct NAME))
 #define GYRE_POINTER_(NAME, VALUE)	      static_cast<struct NAME *>(VALUE)
 #define GYRE_IS_DESTRUCTOR_OF_(NAME, DESTROY) true
-#define GYRE_IS_COPY_OF_(NAME, COPY)	      gyre_copies<struct NAME>(COPY)
-#define GYRE_IS_COUNT_(NAME, COUNT)	      (sizeof(((struct NAME *)NULL)->COUNT) == 4)
+/* It may say that it does not throw. */
+#define GYRE_IS_COPY_OF_(NAME, COPY)                             \
+	(__is_same(decltype(&(COPY)), int (*)(struct NAME *)) || \
+	 __is_same(decltype(&(COPY)), int (*)(struct NAME *) noexcept))
+#define GYRE_IS_COUNT_(NAME, COUNT) (sizeof(((struct NAME *)NULL)->COUNT) == 4)
 /* A parameter for a value that is not copied, its address, and an argument for it. */
 #define GYRE_BY_ADDRESS_(NAME, VALUE) const struct NAME &VALUE
 #define GYRE_ADDRESS_OF_(VALUE)	      (&(VALUE))
 #define GYRE_PASS_(...)		      __VA_ARGS__
-/* Whether a function copies a T. One that may not throw does too. */
-extern "C++" {
-template <class T> constexpr bool gyre_copies(int (*)(T *))
-{
-	return true;
-}
-template <class T> constexpr bool gyre_copies(...)
-{
-	return false;
-}
-}
 /* The name of a struct that a variable of the same name does not hide; and what finds the type of a
  * message in templates. That gets a pointer to a pointer, which one to a derived struct does not
  * become: that is another message, or none. */

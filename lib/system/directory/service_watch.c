@@ -213,9 +213,10 @@ static int begin(struct gy_house *house, const struct gy_service_key *key, uint6
 	if (watch == NULL) {
 		return -ENOMEM;
 	}
+	gy_assert(entry != NULL);
 	watch->services = services;
-	watch->home = house->home;
 	watch->actor = gy_house_address(house);
+	watch->home = &house->home->options.system->homes.homes[watch->actor.loop]; /* no thief */
 	watch->tag = tag;
 	watch->told = UINT64_MAX;
 	watch->references = 1;

@@ -318,6 +318,7 @@ static int join(struct gy_services *services, const struct gy_service_key *key,
 	struct gy_service_member *member = gy_service_member_find(services, key, self);
 	int r;
 
+	gy_assert(entry != NULL);
 	if (member != NULL) {
 		return 0;
 	}
