@@ -193,7 +193,7 @@ struct gyre_membership {
  *   gyre_system_wait() and gyre_system_run() return -ESTALE
  * @listen_local: "unix:/PATH" or "unix:@NAME", where other nodes of the machine reach this one
  *   besides @listen; NULL for nowhere. Peers that it dials over Unix sockets learn this address, or
- *   @listen without it. No membership engine is told
+ *   @listen if that is one of a Unix socket. No membership engine is told
  * @listen_mode: the permissions of the files of Unix sockets that it listens on, 1 to 0777; 0600,
  *   or 0666 with @users. Whoever may connect is checked besides
  * @users: the ids of users whose processes may have links over Unix sockets, besides the effective

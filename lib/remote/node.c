@@ -277,13 +277,17 @@ static int keep_listen(struct gy_nodes *nodes, const struct gyre_socket_address 
 {
 	const char *text = nodes->options.listen;
 	const char *port = strrchr(text, ':');
-	int r = gyre_socket_address_format(bound, sizeof(nodes->told_address), nodes->told_address);
+	char is_at[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	int r = gyre_socket_address_format(bound, sizeof(is_at), is_at);
 
 	if (r < 0) {
 		return r;
 	}
+	if (gy_node_address_is_unix(is_at)) {
+		memcpy(nodes->told_address, is_at, sizeof(is_at));
+	}
 	if (port != NULL && strcmp(port, ":0") == 0) {
-		text = nodes->told_address;
+		text = is_at;
 	}
 	r = keep_text(text, &nodes->listen);
 	nodes->options.listen = nodes->listen;

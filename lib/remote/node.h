@@ -35,7 +35,7 @@ struct gy_nodes {
 	bool listens; /* others can dial it; as @options say, whose texts are replaced later */
 	char *listen; /* of its options, with the port that it got */
 	char *listen_local;
-	/* Where it listens, as it tells peers over Unix sockets; "" for nowhere. */
+	/* Its Unix socket, as it tells peers over others; "" for none. */
 	char told_address[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	uint32_t users[GYRE_NODE_USERS_MAX]; /* of its options */
 	struct gy_node_engine engines[2];    /* the static list, and perhaps another */

@@ -197,13 +197,15 @@ static void send_proof(struct gy_link *link)
 	gy_link_send_control(link, GY_WIRE_PROOF, proof, sizeof(proof));
 }
 
-/* What came over a Unix socket has no address: it says where it listens. */
+/* What came over a Unix socket has no address: it says where it listens. Only another Unix socket
+ * is believed, where the user is checked again: without a secret nothing else would be. */
 static void learn_told_address(const struct gy_link *link)
 {
 	const char *text = link->theirs.address;
 	struct gyre_socket_address address;
 
-	if (gy_node_address_check(text) == 0 && gyre_socket_address_parse(text, &address) == 0) {
+	if (gy_node_address_is_unix(text) && gy_node_address_check(text) == 0 &&
+	    gyre_socket_address_parse(text, &address) == 0) {
 		gy_peer_learn_address(link->peer, text);
 	}
 }

@@ -12,6 +12,7 @@
 #include "remote/message/forward.h"
 #include "remote/message/mail_loss.h"
 #include "remote/message/outgoing.h"
+#include "remote/peer/one_way.h"
 #include "remote/peer/peer_life.h"
 
 /* ---- relays ---- */
@@ -103,6 +104,9 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 	link = gy_link_get(links, to.node, &error);
 	if (link == NULL && error == -EHOSTDOWN) {
 		link = find_for_unmet(links, to);
+	} else if (link == NULL && error == -EHOSTUNREACH && mail->node.kind != GY_MAIL_NOTICE &&
+		   mail->node.kind != GY_MAIL_ASK) {
+		gy_peer_answer_lost(links, to.node, error);
 	}
 	return link == NULL ? gy_mail_loss(links->home, to, mail, error)
 			    : gy_outgoing_wait(link, to, mail);

@@ -4,11 +4,11 @@
  * asks handled and hears of no answer, and of the end of nothing that it watches.
  *
  * It hears of that over the links that it has dialled. The other node, which has an answer and no
- * link for it, says REACH with the reason over all of those: at once when its dial is refused, and
- * else when mail has waited for away_ns. Only a peer that it hears of meanwhile is told, and only
- * while no loop has a link to it, or a network that is down for a moment would cost asks. It says
- * so again before what it has said is over, if its dials still fail, and takes it back when one
- * does not.
+ * link for it, says REACH with the reason over all of those: at once when its dial is refused or an
+ * answer is lost because no address is known, and else when mail has waited for away_ns. Only a
+ * peer that it hears of meanwhile is told, and only while no loop has a link to it, or a network
+ * that is down for a moment would cost asks. It says so again before what it has said is over, if
+ * its dials still fail, and takes it back when one does not.
  *
  * Who is told fails the asks of the loop that are not answered yet, and new ones before they leave;
  * when that has lasted for away_ns its watches there end, for the reason that their ends would not
@@ -129,6 +129,15 @@ void gy_peer_unreachable(struct gy_link *link, int error)
 	link->dial_error = error;
 	link->dial_failed_ns = link->links->home->loop.now_ns;
 	if (is_refusal(link, error) || gy_peer_is_unreached(link->peer)) {
+		unreached(link, error);
+	}
+}
+
+void gy_peer_answer_lost(struct gy_links *links, uint16_t node, int error)
+{
+	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, node);
+
+	if (link != NULL) {
 		unreached(link, error);
 	}
 }

@@ -26,6 +26,8 @@ struct gy_one_way {
 
 /* A dial has failed. */
 void gy_peer_unreachable(struct gy_link *link, int error);
+/* An answer, or an end that is watched, was for a node that cannot even be dialled. */
+void gy_peer_answer_lost(struct gy_links *links, uint16_t node, int error);
 /* Mail has waited for a link long enough. */
 void gy_peer_wait_expired(struct gy_link *link);
 static inline bool gy_peer_is_unreached(const struct gy_peer *peer)

@@ -74,10 +74,28 @@ Test(unix_link, may_have_an_abstract_name, .init = unix_open, .fini = unix_close
 		.script = asks_the_other, .first.listen = first, .second.listen = second });
 }
 
-Test(unix_link, is_answered_over_tcp_where_the_node_listens_there, .init = unix_open,
-     .fini = unix_close)
+static int asks_what_cannot_answer(struct gyre_stack *stack)
 {
-	play_there(&(struct pair){ .script = asks_the_other, .first.listen = "tcp://127.0.0.1:0" });
+	struct pair_frame *frame = pair_frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", GYRE_FOREVER, &frame->future));
+	expect(gyre_future_error(&frame->future) == -EADDRNOTAVAIL);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+/* Nobody's user would be checked there. */
+Test(unix_link, is_not_answered_over_tcp, .init = unix_open, .fini = unix_close)
+{
+	play_there(&(struct pair){ .script = asks_what_cannot_answer,
+				   .first.listen = "tcp://127.0.0.1:0" });
+}
+
+Test(unix_link, does_not_answer_what_was_asked_over_tcp, .init = unix_open, .fini = unix_close)
+{
+	play_there(&(struct pair){ .script = asks_what_cannot_answer,
+				   .second.listen = "tcp://127.0.0.1:0" });
 }
 
 static int asks_over_both(struct gyre_stack *stack)
@@ -231,7 +249,8 @@ Test(unix_link, is_dialled_back_where_the_peer_has_said, .init = unix_open, .fin
 Test(unix_link, takes_no_address_that_cannot_be_one, .init = unix_open, .fini = unix_close)
 {
 	static const char *const addresses[] = { "unix:relative", "udp://127.0.0.1:9",
-						 "tcp://a.name:9", "nonsense" };
+						 "tcp://a.name:9", "tcp://127.0.0.1:9",
+						 "nonsense" };
 	const struct unix_place node = unix_place("node");
 	struct stranger stranger;
 
