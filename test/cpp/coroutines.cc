@@ -9,50 +9,10 @@
 #include <string>
 #include <system_error>
 
-#include <gyre/gyre.hpp>
+#include "coroutines.hpp"
 
 namespace
 {
-
-/* ---- what is shared ---- */
-
-int failures;
-
-void check(bool holds, const char *what)
-{
-	if (!holds) {
-		(void)std::fprintf(stderr, "coroutines: not so: %s\n", what);
-		failures++;
-	}
-}
-
-#define CHECK(condition) check((condition), #condition)
-
-/* Variables of coroutines that live. One loop runs all parts but the last, which counts apart. */
-int alive;
-
-struct variable {
-	variable() noexcept
-	{
-		alive++;
-	}
-	variable(const variable &) = delete;
-	variable &operator=(const variable &) = delete;
-	~variable()
-	{
-		alive--;
-	}
-};
-
-struct number {
-	int value;
-};
-GYRE_MESSAGE(number, 0x201);
-
-struct increment {
-	int value;
-};
-GYRE_REQUEST(increment, 0x202, number);
 
 struct parcel {
 	char *goods;

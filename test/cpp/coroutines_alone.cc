@@ -8,48 +8,12 @@
 #include <cstring>
 #include <memory>
 
-#include <gyre/gyre.hpp>
+#include "coroutines.hpp"
 
 namespace
 {
 
 enum { ACTORS = 64, ROUNDS = 200, LOOPS = 3 };
-
-std::atomic<int> alive;
-std::atomic<int> wrong;
-
-struct variable {
-	variable() noexcept
-	{
-		alive++;
-	}
-	variable(const variable &) = delete;
-	variable &operator=(const variable &) = delete;
-	~variable()
-	{
-		alive--;
-	}
-};
-
-void check(bool holds, const char *what)
-{
-	if (!holds) {
-		(void)std::fprintf(stderr, "coroutines_alone: not so: %s\n", what);
-		wrong++;
-	}
-}
-
-#define CHECK(condition) check((condition), #condition)
-
-struct number {
-	int value;
-};
-GYRE_MESSAGE(number, 0x201);
-
-struct increment {
-	int value;
-};
-GYRE_REQUEST(increment, 0x202, number);
 
 struct work {
 	gyre_address to;
@@ -168,5 +132,5 @@ int main()
 	CHECK(gyre_system_run(system.get()) == 0);
 	system.reset();
 	CHECK(alive == 0);
-	return wrong == 0 ? 0 : 1;
+	return failures == 0 ? 0 : 1;
 }

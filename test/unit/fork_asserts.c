@@ -33,8 +33,17 @@ static jmp_buf leave;
 
 /* ---- the course of a test ---- */
 
+static void end_elsewhere(const char *what)
+{
+	(void)fprintf(stderr, "%s, in a thread or process of a test\n", what);
+	abort();
+}
+
 static void reach(enum fork_stage stage)
 {
+	if (gettid() != the_thread) {
+		end_elsewhere("the end of a test");
+	}
 	__atomic_store_n(&the_report->stage, stage, __ATOMIC_SEQ_CST);
 }
 
@@ -121,9 +130,7 @@ void criterion_send_assert(struct criterion_assert_stats *stats)
 void criterion_abort_test(void)
 {
 	if (gettid() != the_thread) {
-		(void)fprintf(stderr,
-			      "an assertion of Criterion, in a thread or process of a test\n");
-		abort();
+		end_elsewhere("an assertion of Criterion");
 	}
 	longjmp(leave, 1);
 }

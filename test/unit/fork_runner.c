@@ -278,14 +278,22 @@ static void begin_job(struct job *job, const struct criterion_test *test)
 	job->process = fork();
 	must(job->process >= 0, "fork");
 	if (job->process == 0) {
-		/* A test ends with its runner. */
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != runner.process ||
+		/* A test ends with its runner, and what it has forked with the test. */
+		if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+		    getppid() != runner.process ||
 		    sigprocmask(SIG_SETMASK, &runner.mask, NULL) != 0 ||
 		    dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || !fork_leaks_begin()) {
 			_exit(EXIT_FAILURE);
 		}
 		fork_play(test, suite, job->report);
 	}
+	(void)setpgid(job->process, job->process); /* whoever is first */
+}
+
+/* Ends a test, and what it has forked, which would go on to write where the next test reports. */
+static void end_group(const struct job *job)
+{
+	(void)kill(-job->process, SIGKILL);
 }
 
 /* Ends those that are late. Returns when the next one will be. */
@@ -302,7 +310,7 @@ static uint64_t end_late(void)
 		}
 		if (job->deadline_ns <= at_ns) {
 			job->timed_out = true;
-			(void)kill(job->process, SIGKILL);
+			end_group(job);
 		} else if (job->deadline_ns < next_ns) {
 			next_ns = job->deadline_ns;
 		}
@@ -339,6 +347,7 @@ static struct job *end_job(void)
 			struct job *job = &runner.jobs[i];
 
 			if (job->test != NULL && job->process == process) {
+				end_group(job);
 				judge(job, status);
 				job->test = NULL;
 				return job;
@@ -457,6 +466,6 @@ int main(int argc, char **argv)
 	(void)printf("TAP version 13\n1..%zu\n", runner.tests_count);
 	run_all();
 	free(runner.tests);
-	must(fflush(stdout) == 0, "standard output");
+	must(!ferror(stdout) && fflush(stdout) == 0, "standard output");
 	return runner.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -238,3 +238,31 @@ bool pair_order_is_whole(const struct order *order, uint32_t letters, uint32_t c
 	}
 	return whole;
 }
+
+enum { LETTERS = 300, LARGE_ITEMS = 500000 };
+
+static int take_order(struct gyre_stack *stack)
+{
+	const struct order *order = gyre_message(stack, order);
+
+	expect(order != NULL && pair_order_is_whole(order, LETTERS, LARGE_ITEMS));
+	return gyre_reply(stack, pair_order(stack, LETTERS, LARGE_ITEMS));
+}
+
+const struct gyre_class pair_shop_class = { .name = "shop", .behaviour.ask = take_order };
+
+int pair_orders_much(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = pair_frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, pair_order(stack, LETTERS, LARGE_ITEMS),
+				   GYRE_FOREVER, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	expect(pair_order_is_whole(gyre_future_get(&frame->future, order), LETTERS, LARGE_ITEMS));
+	return fixture_end(stack);
+	GYRE_END(stack);
+}

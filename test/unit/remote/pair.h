@@ -38,6 +38,10 @@ struct gyre_mail *pair_order(struct gyre_stack *stack, uint32_t letters, uint32_
 /* Whether it is as it was filled in. */
 bool pair_order_is_whole(const struct order *order, uint32_t letters, uint32_t count);
 
+/* An actor that answers a large order with one, and a script that orders of the "other". */
+extern const struct gyre_class pair_shop_class;
+int pair_orders_much(struct gyre_stack *stack);
+
 struct pair_frame {
 	struct gyre_future future;
 	struct gyre_address other;

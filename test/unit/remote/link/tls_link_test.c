@@ -14,8 +14,6 @@
 #include "remote/pair.h"
 #include "remote/stranger.h"
 
-enum { LETTERS = 300, LARGE_ITEMS = 500000 };
-
 static struct tls_certs certs;
 
 static struct gyre_tls_context *context_of(const struct tls_cert *cert, const struct tls_cert *ca)
@@ -91,37 +89,11 @@ Test(tls_link, has_one_certificate_in_both_roles)
 	tls_certs_close(&certs);
 }
 
-static int take_order(struct gyre_stack *stack)
-{
-	const struct order *order = gyre_message(stack, order);
-
-	expect(order != NULL && pair_order_is_whole(order, LETTERS, LARGE_ITEMS));
-	return gyre_reply(stack, pair_order(stack, LETTERS, LARGE_ITEMS));
-}
-
-static const struct gyre_class shop_class = { .name = "shop", .behaviour.ask = take_order };
-
-static int orders_much(struct gyre_stack *stack)
-{
-	struct pair_frame *frame = pair_frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
-	expect(gyre_future_error(&frame->future) == 0);
-	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, pair_order(stack, LETTERS, LARGE_ITEMS),
-				   GYRE_FOREVER, &frame->future));
-	expect(gyre_future_error(&frame->future) == 0);
-	expect(pair_order_is_whole(gyre_future_get(&frame->future, order), LETTERS, LARGE_ITEMS));
-	return fixture_end(stack);
-	GYRE_END(stack);
-}
-
 Test(tls_link, carries_large_messages_both_ways)
 {
 	tls_certs_open(&certs);
-	play_both(&(struct pair){ .script = orders_much, .class = &shop_class }, &certs.client,
-		  &certs.server);
+	play_both(&(struct pair){ .script = pair_orders_much, .class = &pair_shop_class },
+		  &certs.client, &certs.server);
 	tls_certs_close(&certs);
 }
 

@@ -18,8 +18,6 @@
 #include "remote/pair.h"
 #include "remote/unix_rig.h"
 
-enum { LETTERS = 300, LARGE_ITEMS = 500000 };
-
 /* ---- what goes over them ---- */
 
 static int asks_the_other(struct gyre_stack *stack)
@@ -126,35 +124,9 @@ Test(unix_link, stands_beside_links_over_tcp_of_a_node_that_listens_on_both, .in
 	play_there(&pair);
 }
 
-static int take_order(struct gyre_stack *stack)
-{
-	const struct order *order = gyre_message(stack, order);
-
-	expect(order != NULL && pair_order_is_whole(order, LETTERS, LARGE_ITEMS));
-	return gyre_reply(stack, pair_order(stack, LETTERS, LARGE_ITEMS));
-}
-
-static const struct gyre_class shop_class = { .name = "shop", .behaviour.ask = take_order };
-
-static int orders_much(struct gyre_stack *stack)
-{
-	struct pair_frame *frame = pair_frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
-	expect(gyre_future_error(&frame->future) == 0);
-	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->other, pair_order(stack, LETTERS, LARGE_ITEMS),
-				   GYRE_FOREVER, &frame->future));
-	expect(gyre_future_error(&frame->future) == 0);
-	expect(pair_order_is_whole(gyre_future_get(&frame->future, order), LETTERS, LARGE_ITEMS));
-	return fixture_end(stack);
-	GYRE_END(stack);
-}
-
 Test(unix_link, carries_large_messages_both_ways, .init = unix_open, .fini = unix_close)
 {
-	play_there(&(struct pair){ .script = orders_much, .class = &shop_class });
+	play_there(&(struct pair){ .script = pair_orders_much, .class = &pair_shop_class });
 }
 
 /* ---- secrets and certificates ---- */
