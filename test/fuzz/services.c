@@ -43,7 +43,8 @@ static uint32_t check_members(const struct gy_services *services,
 		fuzz_require(member->address.cookie != 0 && member->service->bytes > 0,
 			     "nobody, or a service without a name");
 		for (uint32_t i = 0; list != NULL && i < list->count; i++) {
-			times += memcmp(&list->addresses[i], &member->address,
+			times += list->places[i].member == member &&
+				 memcmp(&list->places[i].address, &member->address,
 					sizeof(member->address)) == 0;
 		}
 		fuzz_require(times == 1, "a member is not listed once");

@@ -8,10 +8,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/random.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/table.h"
+#include "base/clock.h"
 
 enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, LOAD_URGENT = 16, GROWTH = 4 };
 
@@ -74,6 +75,9 @@ static void count_up(struct gy_growing_table *table)
 int gy_growing_table_init(struct gy_growing_table *table, struct gy_rcu *rcu)
 {
 	*table = (struct gy_growing_table){ .rcu = rcu, .buckets = BUCKETS_FIRST };
+	if (getrandom(&table->key, sizeof(table->key), GRND_NONBLOCK) != sizeof(table->key)) {
+		table->key = (struct gy_hash_key){ (uintptr_t)table, gy_clock_machine_ns() };
+	}
 	/* Without its own resizing, for which it would keep another thread. */
 	table->table =
 		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);
@@ -131,12 +135,10 @@ void gy_growing_table_remove(struct gy_growing_table *table, struct cds_lfht_nod
 	(void)gy_add_relaxed(&table->count, UINT64_MAX);
 }
 
-unsigned long gy_bytes_hash(const void *bytes, size_t count, uint64_t seed)
+unsigned long gy_growing_table_hash(const struct gy_growing_table *table, const void *bytes,
+				    size_t count, uint64_t kind)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed; /* FNV-1a */
+	const struct gy_hash_key key = { table->key.low ^ kind, table->key.high };
 
-	for (size_t i = 0; i < count; i++) {
-		hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-	}
-	return (unsigned long)gy_table_mix(hash);
+	return (unsigned long)gy_keyed_hash(&key, bytes, count);
 }

@@ -8,6 +8,7 @@
 
 #include <urcu/rculfhash.h>
 
+#include "base/keyed_hash.h"
 #include "system/rcu.h"
 
 struct gy_growing_table {
@@ -18,6 +19,7 @@ struct gy_growing_table {
 	uint32_t growing;  /* atomic: @growth is under way */
 	uint32_t resizing; /* atomic: a thread makes more buckets */
 	struct gy_rcu_item growth;
+	struct gy_hash_key key;
 };
 
 int gy_growing_table_init(struct gy_growing_table *table, struct gy_rcu *rcu);
@@ -36,7 +38,8 @@ struct cds_lfht_node *gy_growing_table_find(const struct gy_growing_table *table
 /* Of a loop, also outside of the two. */
 void gy_growing_table_remove(struct gy_growing_table *table, struct cds_lfht_node *node);
 
-/* The hash of some bytes. */
-unsigned long gy_bytes_hash(const void *bytes, size_t count, uint64_t seed);
+/* The hash of some bytes, of one kind or another, which nobody outside can foretell. */
+unsigned long gy_growing_table_hash(const struct gy_growing_table *table, const void *bytes,
+				    size_t count, uint64_t kind);
 
 #endif

@@ -35,14 +35,15 @@ struct key {
 
 /* ---- the table ---- */
 
-static int make_key(const char *text, struct key *ret_key)
+static int make_key(const struct gy_names *names, const char *text, struct key *ret_key)
 {
 	size_t bytes = text == NULL ? 0 : strnlen(text, GYRE_NAME_BYTES_MAX + 1);
 
 	if (bytes == 0 || bytes > GYRE_NAME_BYTES_MAX) {
 		return -EINVAL;
 	}
-	*ret_key = (struct key){ text, bytes, gy_bytes_hash(text, bytes, 0) };
+	*ret_key =
+		(struct key){ text, bytes, gy_growing_table_hash(&names->table, text, bytes, 0) };
 	return 0;
 }
 
@@ -101,7 +102,7 @@ static int look_up(struct gy_names *names, const char *text, struct gyre_address
 	struct key key;
 	bool entered;
 
-	if (ret_address == NULL || make_key(text, &key) < 0) {
+	if (ret_address == NULL || make_key(names, text, &key) < 0) {
 		return -EINVAL;
 	}
 	entered = gy_rcu_enter();
@@ -225,7 +226,7 @@ int gyre_name_register(struct gyre_stack *stack, const char *name)
 	struct gy_directory_entry *directory_entry;
 	struct gy_name *mine;
 	struct key key;
-	int r = make_key(name, &key);
+	int r = make_key(names_of(stack), name, &key);
 
 	if (r == 0) {
 		r = gy_directory_entry_get(house, &directory_entry);
@@ -252,7 +253,7 @@ int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 	struct key key;
 	struct gy_name *mine;
 
-	if (make_key(name, &key) < 0) {
+	if (make_key(names_of(stack), name, &key) < 0) {
 		return -EINVAL;
 	}
 	while (link != NULL && *link != NULL && !equal(*link, &key)) {
@@ -276,7 +277,7 @@ int gy_name_reserve(struct gyre_system *system, const char *text, struct gyre_ad
 	struct gyre_address holder = { 0 };
 	struct gy_name *name;
 	struct key key;
-	int r = make_key(text, &key);
+	int r = make_key(names, text, &key);
 
 	if (r < 0) {
 		return r;

@@ -147,7 +147,8 @@ static int publish(struct publication *publication, const struct gy_topic_key *k
 
 	give_to_topic(publication, key);
 	if (key->key.count > 0) {
-		(void)gy_topic_key_make(publication->mail->type, gyre_event_key_of(NULL), &every);
+		(void)gy_topic_key_make(&publication->system->directory->topics,
+					publication->mail->type, gyre_event_key_of(NULL), &every);
 		give_to_topic(publication, &every);
 	}
 	if (publication->first != NULL) {
@@ -159,12 +160,12 @@ static int publish(struct publication *publication, const struct gy_topic_key *k
 	return publication->count;
 }
 
-static int check(const struct gyre_mail *mail, struct gyre_event_key key,
-		 struct gy_topic_key *ret_key)
+static int check(const struct gyre_system *system, const struct gyre_mail *mail,
+		 struct gyre_event_key key, struct gy_topic_key *ret_key)
 {
 	return !gy_type_can_be_copied(mail->type) || mail->type->id < GY_IDS_OF_GYRE
 		       ? -EINVAL
-		       : gy_topic_key_make(mail->type, key, ret_key);
+		       : gy_topic_key_make(&system->directory->topics, mail->type, key, ret_key);
 }
 
 int gyre_publish(struct gyre_stack *stack, struct gyre_mail *mail, struct gyre_event_key key)
@@ -179,7 +180,7 @@ int gyre_publish(struct gyre_stack *stack, struct gyre_mail *mail, struct gyre_e
 		return gy_mail_report_no_memory(mail);
 	}
 	publication.mail = gy_mail_given(publication.home, mail);
-	r = check(publication.mail, key, &topic);
+	r = check(publication.system, publication.mail, key, &topic);
 	if (r < 0) {
 		gy_mail_put(publication.home, publication.mail);
 		return r;
@@ -199,7 +200,7 @@ int gyre_system_publish(struct gyre_system *system, struct gyre_mail *mail,
 		return gy_mail_report_no_memory(mail);
 	}
 	publication.mail = gy_mail_given(NULL, mail);
-	r = system == NULL ? -EINVAL : check(publication.mail, key, &topic);
+	r = system == NULL ? -EINVAL : check(system, publication.mail, key, &topic);
 	if (r < 0) {
 		gyre_mail_destroy(NULL, publication.mail);
 		return r;
@@ -222,7 +223,7 @@ bool gy_own_event_is_wanted(const struct gyre_system *system, const struct gyre_
 	    gy_load_acquire(&system->stage) >= GY_STAGE_NO_ACTORS) {
 		return false;
 	}
-	(void)gy_topic_key_make(type, gyre_event_key_of(NULL), &key);
+	(void)gy_topic_key_make(topics, type, gyre_event_key_of(NULL), &key);
 	entered = gy_rcu_enter();
 	wanted = gy_topic_find(topics, &key) != NULL;
 	gy_rcu_leave(entered);
@@ -244,6 +245,6 @@ void gy_publish_own(struct gyre_system *system, struct gy_home *home, const stru
 	}
 	memcpy(publication.mail->payload, event, type->bytes);
 	gy_mail_from_nobody(publication.mail);
-	(void)gy_topic_key_make(type, gyre_event_key_of(NULL), &key);
+	(void)gy_topic_key_make(&system->directory->topics, type, gyre_event_key_of(NULL), &key);
 	(void)publish(&publication, &key);
 }

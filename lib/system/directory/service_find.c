@@ -52,7 +52,7 @@ static void find_in(const struct view *view, struct gy_service_list *const *at,
 	uint32_t count = list == NULL ? 0 : gy_load_acquire(&list->count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct gyre_address address = shown(view, &list->addresses[i]);
+		struct gyre_address address = shown(view, &list->places[i].address);
 
 		if (address.cookie == 0) {
 			continue;
@@ -106,8 +106,8 @@ static int find(const struct view *view, const struct gyre_service *service, uin
 	struct gy_service_key key;
 	bool entered;
 
-	if (gy_service_key_make(service, &key) < 0 || ret_count == NULL ||
-	    (members == NULL && members_max > 0)) {
+	if (gy_service_key_make(&view->system->directory->services, service, &key) < 0 ||
+	    ret_count == NULL || (members == NULL && members_max > 0)) {
 		return -EINVAL;
 	}
 	take_part(view);
@@ -155,7 +155,7 @@ static bool pick_in(const struct view *view, struct gy_service_list *const *at, 
 	bool is_found = false;
 
 	for (uint32_t i = 0; i < count && !is_found; i++) {
-		const struct gyre_address *address = &list->addresses[(start + i) % count];
+		const struct gyre_address *address = &list->places[(start + i) % count].address;
 
 		if (is_there(address) && (loop == GY_LOOP_NONE || address->loop == loop)) {
 			*ret_address = shown(view, address);
@@ -237,7 +237,8 @@ static int pick(const struct view *view, const struct gyre_service *service, uin
 	bool entered;
 	bool is_found = false;
 
-	if (gy_service_key_make(service, &key) < 0 || ret_address == NULL || !is_valid(how)) {
+	if (gy_service_key_make(&view->system->directory->services, service, &key) < 0 ||
+	    ret_address == NULL || !is_valid(how)) {
 		return -EINVAL;
 	}
 	take_part(view);

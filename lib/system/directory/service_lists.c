@@ -1,7 +1,8 @@
 /*
  * Lists of the addresses of members, for readers without a lock. A join appends where there is
- * room, behind what readers may read. What leaves is left out of a copy; where there is no memory
- * for one its cookie becomes 0 in place, and the next copy leaves it out.
+ * room, behind what readers may read. Who leaves has a cookie of 0 from then on, in his place; when
+ * an eighth have left, or there are few, a copy has only those that stay, so that a leave costs
+ * some places however many members there are.
  */
 #include <errno.h>
 
@@ -10,12 +11,12 @@
 #include "base/memory.h"
 #include "system/directory/services.h"
 
-enum { CAPACITY_FIRST = 4 };
+enum { CAPACITY_FIRST = 4, FEW = 64, LEFT_MAX_PART = 8 };
 
 static struct gy_service_list *make(uint32_t capacity)
 {
 	struct gy_service_list *list = (struct gy_service_list *)gy_memory_get(
-		sizeof(struct gy_service_list) + capacity * sizeof(struct gyre_address));
+		sizeof(struct gy_service_list) + capacity * sizeof(struct gy_service_place));
 
 	if (list != NULL) {
 		list->capacity = capacity;
@@ -34,84 +35,61 @@ static void replace(struct gy_rcu *rcu, struct gy_service_list **list, struct gy
 	}
 }
 
-/* Copies what stays; readers do not see @to yet. */
-static void copy(const struct gy_service_list *from, struct gy_service_list *to,
-		 gy_service_leaves_fn leaves, const void *arg)
+static void append(struct gy_service_list *list, struct gy_service_member *member)
 {
-	for (uint32_t i = 0; i < from->count; i++) {
-		struct gyre_address address = from->addresses[i];
-
-		if (address.cookie != 0 && (leaves == NULL || !leaves(address, arg))) {
-			gy_assert(to->count < to->capacity);
-			to->addresses[to->count++] = address;
-		}
-	}
+	gy_assert(list->count < list->capacity);
+	member->place = list->count;
+	list->places[list->count] = (struct gy_service_place){ member->address, member };
+	gy_store_release(&list->count, list->count + 1);
 }
 
-int gy_service_list_add(struct gy_rcu *rcu, struct gy_service_list **list,
-			struct gyre_address address)
+/* Puts those that stay into a list of that capacity. -ENOMEM, with all as it was. */
+static int copy(struct gy_rcu *rcu, struct gy_service_list **list, uint32_t capacity)
 {
-	struct gy_service_list *before = *list;
-	struct gy_service_list *grown;
+	const struct gy_service_list *before = *list;
+	struct gy_service_list *after = make(capacity);
 
-	if (before != NULL && before->count < before->capacity) {
-		before->addresses[before->count] = address;
-		gy_store_release(&before->count, before->count + 1);
-		return 0;
-	}
-	grown = make(before == NULL ? CAPACITY_FIRST : 2 * before->capacity);
-	if (grown == NULL) {
+	if (after == NULL) {
 		return -ENOMEM;
 	}
-	if (before != NULL) {
-		copy(before, grown, NULL, NULL);
+	for (uint32_t i = 0; before != NULL && i < before->count; i++) {
+		if (before->places[i].member != NULL) {
+			append(after, before->places[i].member);
+		}
 	}
-	grown->addresses[grown->count++] = address;
-	replace(rcu, list, grown);
+	replace(rcu, list, after);
 	return 0;
 }
 
-static uint32_t count_staying(const struct gy_service_list *list, gy_service_leaves_fn leaves,
-			      const void *arg)
+int gy_service_list_add(struct gy_rcu *rcu, struct gy_service_member *member)
 {
-	uint32_t count = 0;
+	const struct gy_service_list *list = *member->list;
 
-	for (uint32_t i = 0; i < list->count; i++) {
-		count += list->addresses[i].cookie != 0 && !leaves(list->addresses[i], arg);
-	}
-	return count;
-}
+	if (list == NULL || list->count == list->capacity) {
+		int r = copy(rcu, member->list, list == NULL ? CAPACITY_FIRST : 2 * list->capacity);
 
-static void leave_in_place(struct gy_service_list *list, gy_service_leaves_fn leaves,
-			   const void *arg)
-{
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->addresses[i].cookie != 0 && leaves(list->addresses[i], arg)) {
-			gy_store_relaxed(&list->addresses[i].cookie, 0);
+		if (r < 0) {
+			return r;
 		}
 	}
+	append(*member->list, member);
+	return 0;
 }
 
-void gy_service_list_filter(struct gy_rcu *rcu, struct gy_service_list **list,
-			    gy_service_leaves_fn leaves, const void *arg)
+void gy_service_list_remove(struct gy_rcu *rcu, struct gy_service_member *member)
 {
-	struct gy_service_list *before = *list;
-	struct gy_service_list *after;
-	uint32_t count;
+	struct gy_service_list *list = *member->list;
+	struct gy_service_place *place = &list->places[member->place];
+	uint32_t staying;
 
-	if (before == NULL) {
-		return;
+	gy_assert(member->place < list->count && place->member == member);
+	place->member = NULL;
+	gy_store_relaxed(&place->address.cookie, 0);
+	list->left++;
+	staying = list->count - list->left;
+	if (staying == 0) {
+		replace(rcu, member->list, NULL);
+	} else if (staying <= FEW || list->left > staying / LEFT_MAX_PART) {
+		(void)copy(rcu, member->list, staying < CAPACITY_FIRST ? CAPACITY_FIRST : staying);
 	}
-	count = count_staying(before, leaves, arg);
-	if (count == 0) {
-		replace(rcu, list, NULL);
-		return;
-	}
-	after = make(count < CAPACITY_FIRST ? CAPACITY_FIRST : count);
-	if (after == NULL) {
-		leave_in_place(before, leaves, arg);
-		return;
-	}
-	copy(before, after, leaves, arg);
-	replace(rcu, list, after);
 }

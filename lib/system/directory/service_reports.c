@@ -145,29 +145,30 @@ void gy_services_forget(struct gy_services *services, uint64_t up_to)
 
 /* ---- in: members of other nodes ---- */
 
-static bool is_of_node(struct gyre_address address, const void *arg)
+/* All leave at once: who watches a service is told when the last of them is out of its list. */
+static void remove_all(struct gy_services *services, struct gy_list *leaving)
 {
-	return address.node == *(const uint16_t *)arg;
-}
-
-/* Each list is gone through once, however many members of it are of the node. */
-void gy_service_node_empty(struct gy_services *services, struct gy_service_node *node)
-{
+	for (struct gy_list *at = leaving->next; at != leaving; at = at->next) {
+		gy_service_member_hide(services,
+				       gy_container_of(at, struct gy_service_member, mine));
+	}
 	services->sweep++;
-	while (!gy_list_empty(&node->members)) {
+	while (!gy_list_empty(leaving)) {
 		struct gy_service_member *member =
-			gy_container_of(node->members.next, struct gy_service_member, mine);
+			gy_container_of(leaving->next, struct gy_service_member, mine);
 		struct gy_service *service = member->service;
 
 		if (service->sweep != services->sweep) {
 			service->sweep = services->sweep;
-			gy_service_list_filter(services->rcu, &service->foreign, is_of_node,
-					       &node->id);
 			gy_service_changed(service);
 		}
-		gy_service_member_hide(services, member);
 		gy_service_member_free(services, member);
 	}
+}
+
+void gy_service_node_empty(struct gy_services *services, struct gy_service_node *node)
+{
+	remove_all(services, &node->members);
 	node->count = 0;
 	node->known = 0;
 	node->whole = false;
@@ -182,60 +183,6 @@ static void begin_leave(struct gy_service_node *node, struct gy_service_member *
 	node->count--;
 	gy_list_remove(&member->mine);
 	gy_list_append(leaving, &member->mine);
-}
-
-/* What members of a service, of one node, are leaving it. */
-struct leave {
-	const struct gy_services *services;
-	struct gy_service_key key;
-	uint16_t node;
-};
-
-static bool is_leaving(struct gyre_address address, const void *arg)
-{
-	const struct leave *leave = (const struct leave *)arg;
-	const struct gy_service_member *member;
-
-	if (address.node != leave->node) {
-		return false;
-	}
-	member = gy_service_member_find(leave->services, &leave->key, address);
-	return member != NULL && member->has_left;
-}
-
-static void take_out(struct gy_services *services, struct gy_service *service, uint16_t node)
-{
-	const struct leave leave = { .services = services,
-				     .key = { service->name, service->id, service->bytes,
-					      gy_bytes_hash(service->name, service->bytes,
-							    service->id) },
-				     .node = node };
-
-	gy_service_list_filter(services->rcu, &service->foreign, is_leaving, &leave);
-	gy_service_changed(service);
-}
-
-/* Each list is gone through once, however many members leave it. */
-static void remove_leaving(struct gy_services *services, const struct gy_service_node *node,
-			   struct gy_list *leaving)
-{
-	services->sweep++;
-	for (struct gy_list *at = leaving->next; at != leaving; at = at->next) {
-		struct gy_service *service =
-			gy_container_of(at, struct gy_service_member, mine)->service;
-
-		if (service->sweep != services->sweep) {
-			service->sweep = services->sweep;
-			take_out(services, service, node->id);
-		}
-	}
-	while (!gy_list_empty(leaving)) {
-		struct gy_service_member *member =
-			gy_container_of(leaving->next, struct gy_service_member, mine);
-
-		gy_service_member_hide(services, member);
-		gy_service_member_free(services, member);
-	}
 }
 
 /* What of a node was told before it began to tell all, and not since, leaves, with those that are
@@ -254,7 +201,7 @@ static void sweep(struct gy_services *services, struct gy_service_node *node,
 			begin_leave(node, member, leaving);
 		}
 	}
-	remove_leaving(services, node, leaving);
+	remove_all(services, leaving);
 }
 
 static struct gy_service_node *find_node(const struct gy_services *services, uint16_t id)
@@ -345,9 +292,8 @@ static int take_join(struct gy_services *services, struct gy_service_node *node,
 static int take_change(struct gy_services *services, struct gy_service_node *node,
 		       const struct gy_service_change *change, struct gy_list *leaving)
 {
-	const struct gy_service_key key = { change->name, change->id, change->bytes,
-					    gy_bytes_hash(change->name, change->bytes,
-							  change->id) };
+	const struct gy_service_key key =
+		gy_service_key_of(services, change->name, change->bytes, change->id);
 	const struct gyre_address address = { .slot = change->slot,
 					      .cookie = change->cookie,
 					      .loop = change->loop,
@@ -385,7 +331,7 @@ static int take_changes(struct gy_services *services, struct gy_service_node *no
 		sweep(services, node, &leaving);
 		node->whole = false;
 	} else {
-		remove_leaving(services, node, &leaving);
+		remove_all(services, &leaving);
 	}
 	return r;
 }

@@ -254,7 +254,8 @@ int gyre_service_watch(struct gyre_stack *stack, const struct gyre_service *serv
 	struct gy_directory_entry *entry = NULL;
 	struct gy_service_watch **mine;
 	struct gy_service_key key;
-	int r = gy_service_key_make(service, &key);
+	int r = gy_service_key_make(&house->home->options.system->directory->services, service,
+				    &key);
 
 	if (r == 0) {
 		r = gy_directory_entry_get(house, &entry);
@@ -280,7 +281,8 @@ int gyre_service_unwatch(struct gyre_stack *stack, const struct gyre_service *se
 	struct gy_service_watch *watch;
 	struct gy_service_key key;
 
-	if (gy_service_key_make(service, &key) < 0) {
+	if (gy_service_key_make(&house->home->options.system->directory->services, service, &key) <
+	    0) {
 		return -EINVAL;
 	}
 	mine = find_mine(gy_directory_entry_of(house), &key);

@@ -19,7 +19,8 @@ enum { MEMBER_BUCKETS_FIRST = 64 };
 
 /* ---- services ---- */
 
-int gy_service_key_make(const struct gyre_service *service, struct gy_service_key *ret_key)
+int gy_service_key_make(const struct gy_services *services, const struct gyre_service *service,
+			struct gy_service_key *ret_key)
 {
 	size_t bytes = service == NULL || service->name == NULL
 			       ? 0
@@ -28,9 +29,15 @@ int gy_service_key_make(const struct gyre_service *service, struct gy_service_ke
 	if (bytes == 0 || bytes > GYRE_SERVICE_NAME_BYTES_MAX || service->id == 0) {
 		return -EINVAL;
 	}
-	*ret_key = (struct gy_service_key){ service->name, service->id, (uint32_t)bytes,
-					    gy_bytes_hash(service->name, bytes, service->id) };
+	*ret_key = gy_service_key_of(services, service->name, (uint32_t)bytes, service->id);
 	return 0;
+}
+
+struct gy_service_key gy_service_key_of(const struct gy_services *services, const char *name,
+					uint32_t bytes, uint32_t id)
+{
+	return (struct gy_service_key){ name, id, bytes,
+					gy_growing_table_hash(&services->table, name, bytes, id) };
 }
 
 static bool equal(const struct gy_service *service, const struct gy_service_key *key)
@@ -109,10 +116,12 @@ void gy_service_changed(struct gy_service *service)
 
 /* ---- members ---- */
 
-static unsigned long member_hash(unsigned long service_hash, struct gyre_address address)
+static unsigned long member_hash(const struct gy_services *services, unsigned long service_hash,
+				 struct gyre_address address)
 {
-	return (unsigned long)gy_table_mix(service_hash ^ gy_origin_key(gy_origin_of(address)) ^
-					   (uint64_t)address.node << 32);
+	const uint64_t words[] = { gy_origin_key(gy_origin_of(address)), address.node };
+
+	return gy_growing_table_hash(&services->table, words, sizeof(words), service_hash);
 }
 
 static struct gy_service_member **bucket_of(const struct gy_services *services, unsigned long hash)
@@ -124,7 +133,7 @@ struct gy_service_member *gy_service_member_find(const struct gy_services *servi
 						 const struct gy_service_key *key,
 						 struct gyre_address address)
 {
-	unsigned long hash = member_hash(key->hash, address);
+	unsigned long hash = member_hash(services, key->hash, address);
 	struct gy_service_member *member = services->size == 0 ? NULL : *bucket_of(services, hash);
 
 	while (member != NULL &&
@@ -185,6 +194,7 @@ void gy_service_member_hide(struct gy_services *services, struct gy_service_memb
 	}
 	*link = member->next;
 	services->count--;
+	gy_service_list_remove(services->rcu, member);
 }
 
 int gy_service_member_add(struct gy_services *services, const struct gy_service_key *key,
@@ -200,15 +210,15 @@ int gy_service_member_add(struct gy_services *services, const struct gy_service_
 		gy_memory_put(member);
 		return -ENOMEM;
 	}
-	if (gy_service_list_add(services->rcu, own ? &service->own : &service->foreign, address) <
-	    0) {
+	member->service = service;
+	member->address = address;
+	member->list = own ? &service->own : &service->foreign;
+	if (gy_service_list_add(services->rcu, member) < 0) {
 		gy_service_put(services, service);
 		gy_memory_put(member);
 		return -ENOMEM;
 	}
-	member->service = service;
-	member->address = address;
-	member->hash = member_hash(key->hash, address);
+	member->hash = member_hash(services, key->hash, address);
 	gy_list_init(&member->mine);
 	gy_list_init(&member->change);
 	show(services, member);
@@ -249,16 +259,10 @@ static void note_change(struct gy_services *services, struct gy_service_member *
 	gy_list_append(&services->changes, &member->change);
 }
 
-static bool is_member(struct gyre_address address, const void *arg)
-{
-	return gy_address_same(address, *(const struct gyre_address *)arg);
-}
-
 static void leave(struct gy_services *services, struct gy_service_member *member)
 {
 	gy_assert(!member->has_left);
 	gy_service_member_hide(services, member);
-	gy_service_list_filter(services->rcu, &member->service->own, is_member, &member->address);
 	gy_service_changed(member->service);
 	gy_assert(services->own_count > 0);
 	services->own_count--;
@@ -344,7 +348,7 @@ int gyre_service_join(struct gyre_stack *stack, const struct gyre_service *servi
 	struct gy_services *services = &system->directory->services;
 	struct gy_directory_entry *entry = NULL;
 	struct gy_service_key key;
-	int r = gy_service_key_make(service, &key);
+	int r = gy_service_key_make(services, service, &key);
 
 	if (r == 0) {
 		r = check_messages(house, service);
@@ -378,7 +382,7 @@ int gyre_service_leave(struct gyre_stack *stack, const struct gyre_service *serv
 	struct gy_service_member *member;
 	struct gy_service_key key;
 
-	if (gy_service_key_make(service, &key) < 0) {
+	if (gy_service_key_make(services, service, &key) < 0) {
 		return -EINVAL;
 	}
 	(void)pthread_mutex_lock(&services->mutex);

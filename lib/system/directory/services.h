@@ -31,30 +31,33 @@ struct gyre_mail;
 
 /* ---- lists of addresses: service_lists.c ---- */
 
-struct gy_service_list {
-	struct gy_rcu_item item; /* first */
-	uint32_t count;		 /* atomic: the addresses that may be read */
-	uint32_t capacity;
-	struct gyre_address addresses[]; /* one whose cookie, which is atomic, is 0 has left */
+struct gy_service_member;
+
+struct gy_service_place {
+	struct gyre_address address;	  /* who has left has a cookie of 0, which is atomic */
+	struct gy_service_member *member; /* under the mutex */
 };
 
-/* Whether an address is to leave a list. */
-typedef bool (*gy_service_leaves_fn)(struct gyre_address address, const void *arg);
+struct gy_service_list {
+	struct gy_rcu_item item; /* first */
+	uint32_t count;		 /* atomic: the places that may be read */
+	uint32_t capacity;
+	uint32_t left; /* under the mutex: places of those that have left */
+	struct gy_service_place places[];
+};
 
-/* Under the mutex; @list is atomic, and NULL for an empty one. -ENOMEM */
-int gy_service_list_add(struct gy_rcu *rcu, struct gy_service_list **list,
-			struct gyre_address address);
+/* Under the mutex, in the list that the member names. -ENOMEM */
+int gy_service_list_add(struct gy_rcu *rcu, struct gy_service_member *member);
 /* Under the mutex. Needs no memory, though it is better off with some. */
-void gy_service_list_filter(struct gy_rcu *rcu, struct gy_service_list **list,
-			    gy_service_leaves_fn leaves, const void *arg);
+void gy_service_list_remove(struct gy_rcu *rcu, struct gy_service_member *member);
 
 /* ---- the registry: services.c ---- */
 
 struct gy_service {
 	struct gy_rcu_item item; /* first */
 	struct cds_lfht_node node;
-	struct gy_service_list *own;	 /* atomic: of this node, without a life */
-	struct gy_service_list *foreign; /* atomic: of others */
+	struct gy_service_list *own;	 /* atomic: of this node, without a life; NULL: of nobody */
+	struct gy_service_list *foreign; /* atomic: of others; likewise */
 	uint64_t version;		 /* atomic; written under the mutex */
 	uint32_t turn;			 /* atomic: of round robin */
 	uint32_t references;	/* under the mutex: members, watches, and members that have left */
@@ -80,6 +83,8 @@ struct gy_service_member {
 	struct gy_list mine;   /* of its actor or its node; of those that have left */
 	struct gy_list change; /* of this node: in the order of changes */
 	struct gy_service *service;
+	struct gy_service_list **list; /* of @service */
+	uint32_t place;		       /* in it */
 	struct gyre_address address;
 	uint64_t version;    /* of this node: of its last change */
 	uint32_t generation; /* of another: when it was told of last */
@@ -127,11 +132,14 @@ void gy_services_empty(struct gy_services *services);
 /* Then, when nothing that was retired is pending. Takes a half made one too. */
 void gy_services_fini(struct gy_services *services);
 /* -EINVAL */
-int gy_service_key_make(const struct gyre_service *service, struct gy_service_key *ret_key);
+int gy_service_key_make(const struct gy_services *services, const struct gyre_service *service,
+			struct gy_service_key *ret_key);
 /* How many members it has; the first are written. Between gy_rcu_enter() and gy_rcu_leave(). */
 uint32_t gy_service_members(struct gyre_system *system, const struct gy_home *home,
 			    const struct gy_service *service, uint32_t members_max,
 			    struct gyre_address *members);
+struct gy_service_key gy_service_key_of(const struct gy_services *services, const char *name,
+					uint32_t bytes, uint32_t id);
 /* NULL for none. Between gy_rcu_enter() and gy_rcu_leave(), where it also stays. */
 struct gy_service *gy_service_find(const struct gy_services *services,
 				   const struct gy_service_key *key);
@@ -149,7 +157,7 @@ int gy_service_member_add(struct gy_services *services, const struct gy_service_
 			  struct gy_service_member **ret_member);
 /* Frees a member that is in no list of addresses any more. */
 void gy_service_member_free(struct gy_services *services, struct gy_service_member *member);
-/* Takes it out of the table of members. */
+/* Takes it out of the table of members and the list of its service. */
 void gy_service_member_hide(struct gy_services *services, struct gy_service_member *member);
 /* The actor has ended: it leaves all services and ends all its watches. */
 void gy_services_withdraw(struct gy_services *services, struct gy_directory_entry *entry);

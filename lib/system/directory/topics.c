@@ -18,15 +18,16 @@
 
 /* ---- topics ---- */
 
-int gy_topic_key_make(const struct gyre_type *type, struct gyre_event_key key,
-		      struct gy_topic_key *ret_key)
+int gy_topic_key_make(const struct gy_topics *topics, const struct gyre_type *type,
+		      struct gyre_event_key key, struct gy_topic_key *ret_key)
 {
 	if (type == NULL || key.count > GYRE_EVENT_KEY_BYTES_MAX ||
 	    (key.bytes == NULL && key.count > 0)) {
 		return -EINVAL;
 	}
-	*ret_key = (struct gy_topic_key){ type->id, key,
-					  gy_bytes_hash(key.bytes, key.count, type->id) };
+	*ret_key = (struct gy_topic_key){
+		type->id, key, gy_growing_table_hash(&topics->table, key.bytes, key.count, type->id)
+	};
 	return 0;
 }
 
@@ -276,7 +277,8 @@ int gyre_subscribe_sized(struct gyre_stack *stack, const struct gyre_type *type,
 			      house->home->options.system->homes.log);
 
 	if (r == 0) {
-		r = gy_topic_key_make(type, key, &topic);
+		r = gy_topic_key_make(&house->home->options.system->directory->topics, type, key,
+				      &topic);
 	}
 	if (r == 0 && (mine.waiting_max > GYRE_EVENTS_WAITING_MAX || mine.reserved != 0)) {
 		r = -EINVAL;
@@ -292,7 +294,8 @@ int gyre_unsubscribe(struct gyre_stack *stack, const struct gyre_type *type,
 	struct gy_subscription *subscription;
 	struct gy_topic_key topic;
 
-	if (gy_topic_key_make(type, key, &topic) < 0) {
+	if (gy_topic_key_make(&house->home->options.system->directory->topics, type, key, &topic) <
+	    0) {
 		return -EINVAL;
 	}
 	subscription = find_mine(entry, &topic);

@@ -71,8 +71,8 @@ int gy_topics_init(struct gy_topics *topics, struct gy_rcu *rcu);
 /* All actors are gone, and nothing that was retired is pending. Takes a half made one too. */
 void gy_topics_fini(struct gy_topics *topics);
 /* -EINVAL */
-int gy_topic_key_make(const struct gyre_type *type, struct gyre_event_key key,
-		      struct gy_topic_key *ret_key);
+int gy_topic_key_make(const struct gy_topics *topics, const struct gyre_type *type,
+		      struct gyre_event_key key, struct gy_topic_key *ret_key);
 /* NULL for none. Between gy_rcu_enter() and gy_rcu_leave(), where it also stays. */
 struct gy_topic *gy_topic_find(const struct gy_topics *topics, const struct gy_topic_key *key);
 /* The actor has ended: so do its subscriptions. */

@@ -66,19 +66,24 @@ static int take(void)
 	return take_of(LIFE);
 }
 
-static uint32_t members_of(const char *name)
+static const struct gy_service_list *list_of(const char *name)
 {
 	const struct gyre_service service = { name, 5, 0, NULL };
 	struct gy_service_key key;
 	const struct gy_service *found;
 	bool entered = gy_rcu_enter();
-	uint32_t count;
 
-	cr_assert_eq(gy_service_key_make(&service, &key), 0);
+	cr_assert_eq(gy_service_key_make(&services, &service, &key), 0);
 	found = gy_service_find(&services, &key);
-	count = found == NULL || found->foreign == NULL ? 0 : found->foreign->count;
 	gy_rcu_leave(entered);
-	return count;
+	return found == NULL ? NULL : found->foreign;
+}
+
+static uint32_t members_of(const char *name)
+{
+	const struct gy_service_list *list = list_of(name);
+
+	return list == NULL ? 0 : list->count - list->left;
 }
 
 Test(service_reports, are_taken_in_order_and_each_once, .init = begin, .fini = end)
@@ -236,6 +241,35 @@ Test(service_reports, of_all_that_a_node_has_make_room_of_what_it_had, .init = b
 		}
 		cr_assert_eq(members_of("one"), MANY);
 	}
+}
+
+/* What a leave costs may not grow with the members that stay. */
+Test(service_reports, of_one_leave_after_the_other_copy_the_list_of_many_seldom, .init = begin,
+     .fini = end)
+{
+	enum { MANY = 4000, PART = 500, COPIES_MAX = 100 };
+	const struct gy_service_list *list = NULL;
+	uint32_t copies = 0;
+
+	for (uint32_t i = 0; i < MANY; i += PART) {
+		report(i, i + PART, i == 0 ? FIRST : 0);
+		change(0, i, "one");
+		for (uint32_t k = 1; k < PART; k++) {
+			change(GY_SERVICE_CHANGE_SAME, i + k, "one");
+		}
+		cr_assert_eq(take(), 0);
+	}
+	for (uint32_t i = 0; i < MANY; i++) {
+		cr_assert_eq(members_of("one"), MANY - i);
+		report(MANY + i, MANY + i + 1, 0);
+		change(GY_SERVICE_CHANGE_LEFT, i * 1237 % MANY, "one");
+		cr_assert_eq(take(), 0);
+		if (MANY - i > 100 && list_of("one") != list) {
+			list = list_of("one");
+			cr_assert_leq(++copies, COPIES_MAX);
+		}
+	}
+	cr_assert_eq(members_of("one"), 0);
 }
 
 Test(service_reports, of_leaves_and_joins_in_one_leave_who_has_joined_last, .init = begin,
