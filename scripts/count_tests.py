@@ -5,8 +5,9 @@ usage: count_tests.py [--failed-steps N] LABEL=TESTLOG.JSON ...
 
 Reads meson's testlog.json of each run. Where a test program speaks TAP its tests are counted one by
 one, else the program is one test. A program that fails although all its tests passed, as under a
-sanitizer or after a crash in a fixture, is one more failed test. The last line is plain:
-"N passed, N failed, N skipped"; the exit status is 1 if anything failed or nothing ran.
+sanitizer or after a crash in a fixture, is one more failed test. Says which programs took the longest, too. The
+last line is plain: "N passed, N failed, N skipped"; the exit status is 1 if anything failed or nothing
+ran.
 """
 import argparse
 import json
@@ -14,6 +15,7 @@ import re
 import sys
 
 TAP_LINE = re.compile(r"^(ok|not ok)\b[\s\d]*-?\s*(.*?)\s*(#\s*(SKIP|TODO)\b.*)?$", re.IGNORECASE)
+LONGEST = 12  # as many are named
 FAILURES = {"FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS"}
 
 
@@ -24,12 +26,15 @@ class Count:
         self.passed = 0
         self.skipped = 0
         self.failed = []
+        self.seconds = []
 
     def add_entry(self, label, entry):
         """One line of testlog.json, which is one test program."""
         name = f"{label}: {entry['name'].split(':', 1)[-1].strip()}"
         result = entry["result"].replace(" ", "").upper()
         before = len(self.failed)
+        if "duration" in entry:
+            self.seconds.append((entry["duration"], name))
         if not self.add_tap(name, entry.get("stdout") or ""):
             if result == "SKIP":
                 self.skipped += 1
@@ -68,6 +73,9 @@ def main(arguments):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 count.add_entry(label, json.loads(line))
+    longest = sorted(count.seconds, reverse=True)[:LONGEST]
+    if longest:
+        print("longest: " + ", ".join(f"{name} {seconds:.0f} s" for seconds, name in longest))
     for name in count.failed:
         print(f"failed: {name}")
     failed = len(count.failed) + options.failed_steps

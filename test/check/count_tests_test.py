@@ -10,8 +10,8 @@ TAP = "TAP version 13\n1..4\n# Criterion\nok - a::one  (0.00s)\nok - a::two\n"
 SKIPPED = "ok - a::three  # SKIP test was skipped\n"
 
 
-def entry(result, status=0, text="", name="gyre:unit / base"):
-    return json.dumps({"name": name, "stdout": text, "result": result, "returncode": status}) + "\n"
+def entry(result, status=0, text="", name="gyre:unit / base", **more):
+    return json.dumps({"name": name, "stdout": text, "result": result, "returncode": status, **more}) + "\n"
 
 
 class CountTests(planted.PlantedTest):
@@ -57,6 +57,12 @@ class CountTests(planted.PlantedTest):
         second = self.plant("two.json", entry("OK", 0, TAP))
         result = self.run_command([SCRIPT, f"debug={first}", f"asan={second}"])
         self.assertEqual(result, (0, "3 passed, 0 failed, 0 skipped\n"))
+
+    def test_names_what_took_longest(self):
+        quick = [entry("OK", name=f"gyre:unit / {i}", duration=0.1) for i in range(20)]
+        _, output = self.count(*quick, entry("OK", duration=7.6))
+        self.assertIn("longest: debug: unit / base 8 s, debug: unit / ", output)
+        self.assertEqual(output.count(" s,"), 11)
 
 
 if __name__ == "__main__":
