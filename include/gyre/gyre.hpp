@@ -373,6 +373,12 @@ template <auto Coroutine> int run_coroutine(gyre_stack *stack) noexcept
 	frame *owner = static_cast<frame *>(gyre_frame(stack));
 	task<int>::handle root;
 
+	if (gyre_frame_bytes(stack) != frame::frame_bytes) {
+		gyre_log(stack, GYRE_LOG_ERROR,
+			 "a handler is a coroutine, and its class has no room for one: make the "
+			 "class with gyre::with_coroutines()");
+		return -EINVAL;
+	}
 	if (gyre_stack_state(stack) != 0) {
 		owner->resumed(stack);
 		return run(owner, stack, task<int>::handle::from_address(owner->root_address()));
@@ -416,8 +422,9 @@ inline namespace GYRE_VARIANT_
  * handler - a handler for classes and routes: of a coroutine, task<> (gyre_stack *), or of a
  * function int (gyre_stack *) that may throw
  *
- * The class of a handler that is a coroutine is made by with_coroutines(). Such handlers may stand
- * beside others, which then have no frame of their own.
+ * The class of a handler that is a coroutine is made by with_coroutines(); in another the handler
+ * fails with -EINVAL, and says so in the log. Such handlers may stand beside others, which then
+ * have no frame of their own.
  */
 template <auto Handler> int handler(gyre_stack *stack) noexcept
 {

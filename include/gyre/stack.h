@@ -107,6 +107,19 @@ static inline const void *gyre_message_as(const struct gyre_stack *stack,
 GYRE_API struct gyre_address gyre_self(const struct gyre_stack *stack);
 
 /**
+ * gyre_frame_bytes() - how large a frame the class of the running actor has
+ * @stack: the stack of the running handler
+ *
+ * For code that does not know the class, and puts something into the frame.
+ *
+ * Return: @frame_bytes of the class, in bytes; 0 for none.
+ * Ownership: a value.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API size_t gyre_frame_bytes(const struct gyre_stack *stack);
+
+/**
  * gyre_sender() - the address of the actor that sent the message
  * @stack: the stack of the running handler
  *

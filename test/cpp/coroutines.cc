@@ -643,6 +643,33 @@ gyre::task<> restart_holder(gyre_stack *stack)
 	co_return end(stack);
 }
 
+/* A class that was made by hand has no room for a coroutine, which fails before it begins. */
+gyre::task<> have_no_room(gyre_stack *stack)
+{
+	const variable here;
+
+	CHECK(false);
+	co_return end(stack);
+}
+
+constexpr gyre_class roomless_class = {
+	.name = "roomless",
+	.state_bytes = 8,
+	.frame_bytes = 64,
+	.behaviour = { .ask = gyre::handler<have_no_room> },
+};
+
+gyre::task<> ask_who_has_no_room(gyre_stack *stack)
+{
+	gyre_address roomless;
+
+	CHECK(gyre_spawn(stack, &roomless_class, GYRE_NO_ARGUMENT, nullptr, &roomless) == 0);
+	const auto answer = co_await gyre::ask(stack, roomless, increment{ 1 }, GYRE_FOREVER);
+
+	CHECK(answer.error() == -EINVAL);
+	co_return end(stack);
+}
+
 /* ---- owners ---- */
 
 int fail_to_make(gyre_mail **)
@@ -739,6 +766,7 @@ int main()
 	play<stop_holder>("stop_holder");
 	play<stop_system>("stop_system");
 	play<restart_holder>("restart_holder");
+	play<ask_who_has_no_room>("ask_who_has_no_room");
 	play<own>("own");
 	ask_from_outside();
 	return failures == 0 ? 0 : 1;

@@ -506,6 +506,11 @@ int gyre_reply(struct gyre_stack *stack, struct gyre_mail *mail)
 	return reply_otherwise(stack, mail);
 }
 
+size_t gyre_frame_bytes(const struct gyre_stack *stack)
+{
+	return gy_stack_of_const(stack)->house->class_info->frame_bytes;
+}
+
 struct gyre_address gyre_self(const struct gyre_stack *stack)
 {
 	const struct gy_house *house = gy_stack_of_const(stack)->house;
