@@ -22,7 +22,7 @@
 #include "system/system.h"
 #include "threads.h"
 
-TestSuite(resize_undo, .timeout = 120);
+TestSuite(resize_undo, .timeout = 400); /* each allocation in its turn, of each kind */
 
 enum { LOOPS = 8, ROUNDS_MAX = 1000 };
 
