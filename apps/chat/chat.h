@@ -16,7 +16,7 @@
 
 #include <gyre/gyre.h>
 
-enum { LINE_BYTES_MAX = 512, TEXT_BYTES_MAX = 640, NAME_BYTES_MAX = 24 };
+enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24 };
 
 /* The same for all; it does not change while the system runs. */
 struct chat {
@@ -45,9 +45,6 @@ int init_connection(struct gyre_channel *channel, void *chat);
 void write_text(struct gyre_stack *stack, struct gyre_bytes *bytes);
 /* The same for what others say: left out while the client does not read. Leaves the bytes. */
 void write_heard(struct gyre_stack *stack, struct gyre_bytes *bytes);
-
-/* A line of text as shared bytes, or NULL. */
-__attribute__((format(printf, 1, 2))) struct gyre_bytes *compose(const char *format, ...);
 
 /* ---- what they say to each other ---- */
 

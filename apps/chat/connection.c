@@ -7,28 +7,10 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "chat.h"
-
-struct gyre_bytes *compose(const char *format, ...)
-{
-	char line[TEXT_BYTES_MAX];
-	va_list arguments;
-	int count;
-
-	va_start(arguments, format);
-	count = vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	if (count < 0 || count >= (int)sizeof(line)) {
-		return NULL;
-	}
-	line[count] = '\n';
-	return gyre_bytes_create(line, (size_t)count + 1);
-}
 
 /* ---- from the client ---- */
 
@@ -90,7 +72,8 @@ static void tell_missed(struct gyre_handler_context *ctx, bool writable)
 	struct session *session = (struct session *)gyre_state(stack);
 
 	if (writable && session->missed > 0) {
-		write_text(stack, compose("* you missed %" PRIu64 " lines", session->missed));
+		write_text(stack,
+			   gyre_bytes_printf("* you missed %" PRIu64 " lines", session->missed));
 		session->missed = 0;
 	}
 }
@@ -101,7 +84,7 @@ static void say_goodbye(struct gyre_handler_context *ctx, const struct gyre_inpu
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 
 	if (closed->draining != 0) {
-		write_text(stack, compose("* the server ends, goodbye"));
+		write_text(stack, gyre_bytes_printf("* the server ends, goodbye"));
 	} else {
 		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, "/quit"));
 	}
@@ -124,7 +107,7 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 		return;
 	}
 	write_text(gyre_context_stack(ctx),
-		   compose("* a line has at most %d bytes", LINE_BYTES_MAX));
+		   gyre_bytes_printf("* a line has at most %d bytes", LINE_BYTES_MAX));
 	gyre_context_read(ctx);
 }
 
@@ -140,7 +123,8 @@ static const struct gyre_handler chat_handler = {
 
 int init_connection(struct gyre_channel *channel, void *chat)
 {
-	struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX };
+	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
+							.append = GYRE_APPEND_LF };
 	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
 	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, chat);

@@ -125,7 +125,8 @@ static int let_in(struct gyre_stack *stack)
 		return gyre_throw(stack, r);
 	}
 	room->members[room->count++] = (struct member){ session, join->nick };
-	announce(stack, session, compose("* %s has joined %s", join->nick.text, room->name.text));
+	announce(stack, session,
+		 gyre_bytes_printf("* %s has joined %s", join->nick.text, room->name.text));
 	return gyre_reply(stack, gyre_new(stack, done, 0));
 }
 
@@ -138,7 +139,8 @@ static int see_off(struct gyre_stack *stack, struct gyre_address session)
 		struct name nick = member->nick;
 
 		*member = room->members[--room->count];
-		announce(stack, session, compose("* %s has left %s", nick.text, room->name.text));
+		announce(stack, session,
+			 gyre_bytes_printf("* %s has left %s", nick.text, room->name.text));
 	}
 	return close_if_empty(stack);
 }
@@ -173,7 +175,8 @@ static int rename_member(struct gyre_stack *stack)
 	if (member == NULL || is_taken(room_of(stack), &rename->nick)) {
 		return gyre_throw(stack, member == NULL ? -ESRCH : -EEXIST);
 	}
-	announce(stack, session, compose("* %s is now %s", member->nick.text, rename->nick.text));
+	announce(stack, session,
+		 gyre_bytes_printf("* %s is now %s", member->nick.text, rename->nick.text));
 	member->nick = rename->nick;
 	return gyre_reply(stack, gyre_new(stack, done, 0));
 }
@@ -189,14 +192,16 @@ static int tell_who(struct gyre_stack *stack)
 	const struct room *room = room_of(stack);
 
 	for (size_t i = 0; i < room->count; i++) {
-		tell(stack, compose("* %s is in %s", room->members[i].nick.text, room->name.text));
+		tell(stack, gyre_bytes_printf("* %s is in %s", room->members[i].nick.text,
+					      room->name.text));
 	}
 	return gyre_reply(stack, gyre_new(stack, done, 0));
 }
 
 static int tell_room(struct gyre_stack *stack)
 {
-	tell(stack, compose("* %s: %zu", room_of(stack)->name.text, room_of(stack)->count));
+	tell(stack,
+	     gyre_bytes_printf("* %s: %zu", room_of(stack)->name.text, room_of(stack)->count));
 	return gyre_return(stack);
 }
 

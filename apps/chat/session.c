@@ -40,7 +40,7 @@ static int end_line(struct gyre_stack *stack)
 
 static int answer(struct gyre_stack *stack, const char *text)
 {
-	write_text(stack, compose("* %s", text));
+	write_text(stack, gyre_bytes_printf("* %s", text));
 	return end_line(stack);
 }
 
@@ -74,7 +74,8 @@ static int greet(struct gyre_stack *stack)
 	session->chat = (const struct chat *)gyre_message(stack, gyre_channel_attached)->arg;
 	(void)snprintf(session->nick.text, sizeof(session->nick.text), "guest%u.%u",
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
-	write_text(stack, compose("* you are %s; /help tells what you can do", session->nick.text));
+	write_text(stack, gyre_bytes_printf("* you are %s; /help tells what you can do",
+					    session->nick.text));
 	return end_line(stack);
 }
 
@@ -96,7 +97,7 @@ static int rename_self(struct gyre_stack *stack, const char *nick)
 		}
 	}
 	session->nick = name_of(nick);
-	write_text(stack, compose("* you are %s", nick));
+	write_text(stack, gyre_bytes_printf("* you are %s", nick));
 	return end_line(stack);
 	GYRE_END(stack);
 }
@@ -151,7 +152,7 @@ static int join_room(struct gyre_stack *stack, const char *name)
 	}
 	session->room = frame->room;
 	session->joined = true;
-	write_text(stack, compose("* you are in %s", name));
+	write_text(stack, gyre_bytes_printf("* you are in %s", name));
 	return end_line(stack);
 	GYRE_END(stack);
 }
@@ -188,7 +189,7 @@ static int quit(struct gyre_stack *stack, const char *nothing)
 	struct gyre_channel *channel = gyre_actor_channel(stack);
 
 	(void)nothing;
-	write_text(stack, compose("* goodbye"));
+	write_text(stack, gyre_bytes_printf("* goodbye"));
 	if (channel != NULL) {
 		gyre_context_close(gyre_channel_tail(channel));
 	}
@@ -214,8 +215,9 @@ static int say(struct gyre_stack *stack, const char *words)
 	}
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, session->room,
-			    gyre_new(stack, text, compose("<%s> %s", session->nick.text, words)), 0,
-			    &frame_of(stack)->answer));
+			    gyre_new(stack, text,
+				     gyre_bytes_printf("<%s> %s", session->nick.text, words)),
+			    0, &frame_of(stack)->answer));
 	if (gyre_future_failed(&frame_of(stack)->answer)) {
 		return answer(stack, reason(gyre_future_error(&frame_of(stack)->answer)));
 	}

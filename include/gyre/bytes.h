@@ -49,6 +49,23 @@ GYRE_API struct gyre_bytes *gyre_bytes_create(const void *bytes, size_t count);
 GYRE_API struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffer);
 
 /**
+ * gyre_bytes_printf() - makes shared bytes of formatted text
+ * @format: as of printf(3); the text is not ended by a null byte
+ * @...: the arguments of @format
+ *
+ * Return: the block, with one reference, or NULL.
+ * Errors:
+ *   NULL  there is no memory (the errno for it is -ENOMEM), @format is NULL, or the text cannot be
+ *         formatted or is GYRE_SPAN_BYTES_MAX bytes long or longer
+ * Ownership: the reference is the caller's, until gyre_bytes_unref() takes it; the arguments stay
+ *   the caller's.
+ * Context: any thread, any phase. One allocation.
+ * Since: 0.1
+ */
+GYRE_API struct gyre_bytes *gyre_bytes_printf(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/**
  * gyre_bytes_ref() - adds a reference
  * @bytes: the block, or NULL
  *

@@ -6,6 +6,8 @@
 #include <gyre/bytes.h>
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -49,6 +51,30 @@ struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffer)
 
 	if (made != NULL) {
 		(void)gyre_buffer_copy(buffer, 0, made->data, made->count);
+	}
+	return made;
+}
+
+/* The block has a byte more than it shows, for the final 0 of vsnprintf(). */
+struct gyre_bytes *gyre_bytes_printf(const char *format, ...)
+{
+	struct gyre_bytes *made;
+	va_list args;
+	int length;
+
+	if (format == NULL) {
+		return NULL;
+	}
+	va_start(args, format);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	made = length < 0 ? NULL : make((size_t)length + 1);
+	if (made != NULL) {
+		made->count = (size_t)length;
+		va_start(args, format);
+		length = vsnprintf((char *)made->data, made->count + 1, format, args);
+		gy_assert((size_t)length == made->count);
+		va_end(args);
 	}
 	return made;
 }

@@ -484,6 +484,22 @@ Test(buffer_matrix, takes_no_shared_bytes_that_are_none, .init = begin, .fini = 
 	gyre_buffer_destroy(buffer);
 }
 
+Test(buffer_matrix, formats_shared_bytes_of_any_length, .init = begin, .fini = end)
+{
+	for (int length = 0; length < 5000; length += 833) {
+		struct gyre_bytes *made = gyre_bytes_printf("<%*d>", length, 7);
+		const char *text = (const char *)gyre_bytes_data(made);
+		size_t count = gyre_bytes_count(made);
+
+		cr_assert_eq(count, (size_t)(length > 0 ? length : 1) + 2);
+		cr_expect_eq(text[0], '<');
+		cr_expect_eq(text[count - 2], '7');
+		cr_expect_eq(text[count - 1], '>');
+		gyre_bytes_unref(made);
+	}
+	cr_expect_null(gyre_bytes_printf(NULL));
+}
+
 /* ---- use after free ---- */
 
 #if GY_ASSERT_LEVEL >= 2
