@@ -1,10 +1,9 @@
 /*
- * Step 2: the server hears lines, and gives each back to its client.
+ * Step 2: lines, which come back to the client that has typed them.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gyre/gyre.h>
 
@@ -12,17 +11,12 @@ enum { LINE_BYTES_MAX = 512 };
 
 /* ---- a connection ---- */
 
-static void write_text(struct gyre_handler_context *ctx, const char *text)
+static void greet(struct gyre_handler_context *ctx)
 {
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
-	(void)gyre_buffer_append(buffer, text, strlen(text));
+	(void)gyre_buffer_printf(buffer, "* welcome");
 	(void)gyre_context_write(ctx, buffer);
-}
-
-static void greet(struct gyre_handler_context *ctx)
-{
-	write_text(ctx, "* welcome");
 }
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)
@@ -32,11 +26,15 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line
 
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
-	if (error == -EMSGSIZE) {
-		write_text(ctx, "* that line is too long");
-	} else {
+	struct gyre_buffer *buffer;
+
+	if (error != -EMSGSIZE) {
 		gyre_context_fire_exception(ctx, error);
+		return;
 	}
+	buffer = gyre_context_buffer(ctx);
+	(void)gyre_buffer_printf(buffer, "* a line has at most %d bytes", LINE_BYTES_MAX);
+	(void)gyre_context_write(ctx, buffer);
 }
 
 static const struct gyre_handler chat_handler = {
@@ -57,31 +55,23 @@ static int init_connection(struct gyre_channel *channel, void *arg)
 
 /* ---- the program ---- */
 
-static void print_listening(struct gyre_system *system, void *address)
-{
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "nowhere";
-
-	(void)system;
-	(void)gyre_socket_address_format(address, sizeof(text), text);
-	printf("listening on %s\n", text);
-	(void)fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
-	struct gyre_socket_address address;
-	const struct gyre_system_options options = { .started = print_listening,
-						     .started_arg = &address };
+	uint16_t port = 0;
 	const struct gyre_acceptor_options acceptor = {
 		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
 		.init_channel = init_connection,
-		.ret_address = &address,
+		.ret_port = &port,
 	};
 	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
+	int r = gyre_system_create(NULL, &system);
 
 	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
+	if (r == 0) {
+		printf("listening on port %u\n", port);
+		(void)fflush(stdout);
+		r = gyre_system_run(system);
+	}
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,31 +1,18 @@
 /*
- * Step 3: a room, an actor that passes on what each client says to all others.
+ * Step 3: a room for all, who hear what each of them types.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gyre/gyre.h>
 
-enum { LINE_BYTES_MAX = 512, MEMBERS_MAX = 1000 };
+enum { LINE_BYTES_MAX = 512 };
 
-/* ---- messages ---- */
+/* ---- what is published ---- */
 
-/* To the room: a channel that is to hear all, or is to hear nothing more. */
-struct join {
-	struct gyre_address channel;
-};
-GYRE_MESSAGE(join, 0x100);
-
-struct leave {
-	struct gyre_address channel;
-};
-GYRE_MESSAGE(leave, 0x101);
-
-/* To the room: a client has said something. To a channel: its client is to read that. */
 struct said {
-	struct gyre_address channel; /* of the client */
+	struct gyre_address session; /* of the client that has said it */
 	struct gyre_bytes *bytes;
 };
 
@@ -33,184 +20,114 @@ static void forget(struct said *said)
 {
 	gyre_bytes_unref(said->bytes);
 }
-GYRE_MESSAGE_OWNING(said, 0x102, forget);
 
-/* ---- the room ---- */
-
-struct room {
-	struct gyre_address members[MEMBERS_MAX];
-	size_t count;
-};
-
-static int let_in(struct gyre_stack *stack)
+static int share(struct said *said)
 {
-	struct room *room = gyre_state(stack);
-	struct gyre_address channel = gyre_message(stack, join)->channel;
+	(void)gyre_bytes_ref(said->bytes);
+	return 0;
+}
+GYRE_MESSAGE_OWNING(said, 0x100, forget, share);
 
-	if (room->count == MEMBERS_MAX) {
-		return gyre_stop(stack, channel);
+/* ---- a session, the actor of a connection ---- */
+
+/* Writes to the client, if that is still there. */
+static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
+{
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+	struct gyre_buffer *buffer = gyre_buffer_create(stack);
+
+	if (channel != NULL && gyre_buffer_append_shared(buffer, bytes) == 0) {
+		(void)gyre_context_write(gyre_channel_tail(channel), buffer);
+	} else {
+		gyre_buffer_destroy(buffer);
 	}
-	room->members[room->count++] = channel;
-	return gyre_return(stack);
+	gyre_bytes_unref(bytes);
 }
 
-static int let_out(struct gyre_stack *stack)
+static int begin(struct gyre_stack *stack)
 {
-	struct room *room = gyre_state(stack);
-	struct gyre_address channel = gyre_message(stack, leave)->channel;
-
-	for (size_t i = 0; i < room->count; i++) {
-		if (gyre_address_equal(room->members[i], channel)) {
-			room->members[i] = room->members[--room->count];
-			break;
-		}
-	}
-	return gyre_return(stack);
+	tell(stack, gyre_bytes_printf("* welcome"));
+	return gyre_subscribe(stack, &gyre_type_said, gyre_event_key_of(NULL), NULL);
 }
 
-static int pass_on(struct gyre_stack *stack)
+static int hear(struct gyre_stack *stack)
 {
-	const struct room *room = gyre_state(stack);
 	const struct said *said = gyre_message(stack, said);
 
-	for (size_t i = 0; i < room->count; i++) {
-		if (!gyre_address_equal(room->members[i], said->channel)) {
-			(void)gyre_notify(
-				stack, room->members[i],
-				gyre_new(stack, said, said->channel, gyre_bytes_ref(said->bytes)));
-		}
+	if (!gyre_address_equal(said->session, gyre_self(stack))) {
+		tell(stack, gyre_bytes_ref(said->bytes));
 	}
 	return gyre_return(stack);
 }
 
-static const struct gyre_route room_notices[] = {
-	GYRE_ROUTE(said, pass_on),
-	GYRE_ROUTE(join, let_in),
-	GYRE_ROUTE(leave, let_out),
+static const struct gyre_route session_events[] = {
+	GYRE_ROUTE(said, hear),
 	GYRE_ROUTE_END,
 };
 
-static const struct gyre_class room_class = {
-	.name = "room",
-	.state_bytes = sizeof(struct room),
-	.behaviour.notice_routes = room_notices,
+static const struct gyre_class session_class = {
+	.name = "session",
+	.mount = begin,
+	.behaviour.event_routes = session_events,
 };
 
-/* ---- a connection ---- */
-
-static struct gyre_address room_of(struct gyre_handler_context *ctx)
-{
-	return *(const struct gyre_address *)gyre_context_arg(ctx);
-}
-
-static struct gyre_address channel_of(struct gyre_handler_context *ctx)
-{
-	return gyre_channel_address(gyre_context_channel(ctx));
-}
-
-static void write_text(struct gyre_handler_context *ctx, const char *text)
-{
-	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
-
-	(void)gyre_buffer_append(buffer, text, strlen(text));
-	(void)gyre_context_write(ctx, buffer);
-}
-
-static void enter_room(struct gyre_handler_context *ctx)
-{
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-
-	(void)gyre_notify(stack, room_of(ctx), gyre_new(stack, join, channel_of(ctx)));
-	write_text(ctx, "* welcome");
-}
-
-static void leave_room(struct gyre_handler_context *ctx)
-{
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-
-	(void)gyre_notify(stack, room_of(ctx), gyre_new(stack, leave, channel_of(ctx)));
-}
+/* ---- its channel ---- */
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
 	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_bytes *bytes = gyre_bytes_of_buffer(line);
 
-	(void)gyre_notify(stack, room_of(ctx),
-			  gyre_new(stack, said, channel_of(ctx), gyre_bytes_of_buffer(line)));
+	(void)gyre_publish(stack, gyre_new(stack, said, gyre_self(stack), bytes),
+			   gyre_event_key_of(NULL));
 	gyre_buffer_destroy(line);
-}
-
-static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
-		       const void *event)
-{
-	struct gyre_buffer *buffer;
-
-	if (type->id != GYRE_ID(said)) {
-		gyre_context_fire_event(ctx, type, event);
-		return;
-	}
-	buffer = gyre_context_buffer(ctx);
-	(void)gyre_buffer_append_shared(buffer, ((const struct said *)event)->bytes);
-	(void)gyre_context_write(ctx, buffer);
 }
 
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
-	if (error == -EMSGSIZE) {
-		write_text(ctx, "* that line is too long");
-	} else {
+	if (error != -EMSGSIZE) {
 		gyre_context_fire_exception(ctx, error);
+		return;
 	}
+	tell(gyre_context_stack(ctx),
+	     gyre_bytes_printf("* a line has at most %d bytes", LINE_BYTES_MAX));
 }
 
 static const struct gyre_handler chat_handler = {
 	.name = "chat",
-	.active = enter_room,
 	.read = read_line,
-	.event = take_event,
 	.exception = take_exception,
-	.inactive = leave_room,
 };
 
-static int init_connection(struct gyre_channel *channel, void *room)
+static int init_connection(struct gyre_channel *channel, void *arg)
 {
 	static const struct gyre_line_options lines = { .frame_bytes_max = LINE_BYTES_MAX,
 							.append = GYRE_APPEND_LF };
 	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
-	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, room);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &chat_handler, arg);
 }
 
 /* ---- the program ---- */
 
-static void print_listening(struct gyre_system *system, void *address)
-{
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "nowhere";
-
-	(void)system;
-	(void)gyre_socket_address_format(address, sizeof(text), text);
-	printf("listening on %s\n", text);
-	(void)fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
-	struct gyre_address room;
-	struct gyre_socket_address address;
-	const struct gyre_system_options options = { .started = print_listening,
-						     .started_arg = &address };
+	uint16_t port = 0;
 	const struct gyre_acceptor_options acceptor = {
 		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
 		.init_channel = init_connection,
-		.init_arg = &room,
-		.ret_address = &address,
+		.actor_class = &session_class,
+		.ret_port = &port,
 	};
 	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
+	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_system_spawn(system, &room_class, GYRE_NO_ARGUMENT, NULL, &room);
 	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
+	if (r == 0) {
+		printf("listening on port %u\n", port);
+		(void)fflush(stdout);
+		r = gyre_system_run(system);
+	}
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

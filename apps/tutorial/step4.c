@@ -1,353 +1,227 @@
 /*
- * Step 4: a session, an actor for each client, which has a name and asks the room.
+ * Step 4: names, and rooms.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gyre/gyre.h>
 
-enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24, MEMBERS_MAX = 1000 };
+enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24 };
 
 struct name {
 	char text[NAME_BYTES_MAX + 1];
 };
 
-/* ---- messages ---- */
+/* ---- what is published, with the name of its room as the key ---- */
 
-/* To a session: what its client has typed. */
-struct line {
-	char text[LINE_BYTES_MAX + 1];
-};
-GYRE_MESSAGE(line, 0x100);
-
-/* To the room: a client says this. To a session: its client is to read this. */
-struct text {
+struct said {
+	struct gyre_address session; /* of the client that has said it */
 	struct gyre_bytes *bytes;
 };
 
-static void forget(struct text *text)
+static void forget(struct said *said)
 {
-	gyre_bytes_unref(text->bytes);
-}
-GYRE_MESSAGE_OWNING(text, 0x101, forget);
-
-/* The answer of the room to all that it is asked. */
-struct done {
-	char nothing;
-};
-GYRE_MESSAGE(done, 0x102);
-
-/* A session comes into the room, or takes another name there. */
-struct join {
-	struct name name;
-};
-GYRE_REQUEST(join, 0x103, done);
-
-struct rename {
-	struct name name;
-};
-GYRE_REQUEST(rename, 0x104, done);
-
-/* A line as shared bytes, or NULL. */
-__attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const char *format, ...)
-{
-	char line[LINE_BYTES_MAX + 2 * NAME_BYTES_MAX + 64];
-	va_list arguments;
-	int count;
-
-	va_start(arguments, format);
-	count = vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	return count < 0 || count >= (int)sizeof(line) ? NULL
-						       : gyre_bytes_create(line, (size_t)count);
+	gyre_bytes_unref(said->bytes);
 }
 
-/* ---- the room ---- */
-
-struct member {
-	struct gyre_address session;
-	struct name name;
-};
-
-struct room {
-	struct member members[MEMBERS_MAX];
-	size_t count;
-};
-
-static struct member *find_session(struct room *room, struct gyre_address session)
+static int share(struct said *said)
 {
-	for (size_t i = 0; i < room->count; i++) {
-		if (gyre_address_equal(room->members[i].session, session)) {
-			return &room->members[i];
-		}
-	}
-	return NULL;
+	(void)gyre_bytes_ref(said->bytes);
+	return 0;
 }
+GYRE_MESSAGE_OWNING(said, 0x100, forget, share);
 
-static bool is_taken(const struct room *room, const struct name *name)
-{
-	for (size_t i = 0; i < room->count; i++) {
-		if (strcmp(room->members[i].name.text, name->text) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Sends the same bytes to all but one; each mail has a reference. */
-static void send_others(struct gyre_stack *stack, struct gyre_address but, struct gyre_bytes *bytes)
-{
-	const struct room *room = gyre_state(stack);
-
-	for (size_t i = 0; bytes != NULL && i < room->count; i++) {
-		if (!gyre_address_equal(room->members[i].session, but)) {
-			(void)gyre_notify(stack, room->members[i].session,
-					  gyre_new(stack, text, gyre_bytes_ref(bytes)));
-		}
-	}
-}
-
-static void announce(struct gyre_stack *stack, struct gyre_address but, struct gyre_bytes *bytes)
-{
-	send_others(stack, but, bytes);
-	gyre_bytes_unref(bytes);
-}
-
-static int let_in(struct gyre_stack *stack)
-{
-	struct room *room = gyre_state(stack);
-	const struct join *join = gyre_message(stack, join);
-	struct gyre_address session = gyre_sender(stack);
-	int r = room->count == MEMBERS_MAX ? -ENOBUFS : 0;
-
-	r = r == 0 && is_taken(room, &join->name) ? -EEXIST : r;
-	r = r < 0 ? r : gyre_watch(stack, session);
-	if (r < 0) {
-		return gyre_throw(stack, r);
-	}
-	room->members[room->count++] = (struct member){ session, join->name };
-	announce(stack, session, compose("* %s has come", join->name.text));
-	return gyre_reply_to(stack, join, 0);
-}
-
-/* A client that has gone leaves no word; the end of its session tells. */
-static int miss(struct gyre_stack *stack)
-{
-	struct room *room = gyre_state(stack);
-	struct gyre_address session = gyre_message(stack, gyre_terminated)->actor;
-	struct member *member = find_session(room, session);
-	struct name name;
-
-	if (member != NULL) {
-		name = member->name;
-		*member = room->members[--room->count];
-		announce(stack, session, compose("* %s has gone", name.text));
-	}
-	return gyre_return(stack);
-}
-
-static int rename_member(struct gyre_stack *stack)
-{
-	struct room *room = gyre_state(stack);
-	const struct name *name = &gyre_message(stack, rename)->name;
-	struct member *member = find_session(room, gyre_sender(stack));
-
-	if (member == NULL || is_taken(room, name)) {
-		return gyre_throw(stack, member == NULL ? -ESRCH : -EEXIST);
-	}
-	announce(stack, member->session, compose("* %s is now %s", member->name.text, name->text));
-	member->name = *name;
-	return gyre_reply_to(stack, rename, 0);
-}
-
-static int pass_on(struct gyre_stack *stack)
-{
-	send_others(stack, gyre_sender(stack), gyre_message(stack, text)->bytes);
-	return gyre_reply(stack, gyre_new(stack, done, 0));
-}
-
-static const struct gyre_route room_asks[] = {
-	GYRE_ROUTE(text, pass_on),
-	GYRE_ROUTE(join, let_in),
-	GYRE_ROUTE(rename, rename_member),
-	GYRE_ROUTE_END,
-};
-static const struct gyre_route room_events[] = {
-	GYRE_ROUTE(gyre_terminated, miss),
-	GYRE_ROUTE_END,
-};
-
-static const struct gyre_class room_class = {
-	.name = "room",
-	.state_bytes = sizeof(struct room),
-	.behaviour = { .ask_routes = room_asks, .event_routes = room_events },
-};
-
-/* ---- a session ---- */
+/* ---- a session, the actor of a connection ---- */
 
 struct session {
-	struct gyre_address room;
 	struct name name;
+	struct name room; /* empty for none */
 };
 
-struct session_frame {
-	struct gyre_future answer;
+/* A client in a room: what its session is registered as. No name has a space. */
+struct member {
+	char text[2 * sizeof(struct name)];
 };
 
-static void write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
+static bool is_name(const char *text)
 {
-	struct gyre_handler_context *tail = gyre_channel_tail(channel);
-	struct gyre_buffer *buffer = gyre_context_buffer(tail);
+	size_t bytes = strlen(text);
 
-	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_context_write(tail, buffer);
+	return bytes > 0 && bytes <= NAME_BYTES_MAX && strchr(text, ' ') == NULL;
+}
+
+static struct name name_of(const char *text)
+{
+	struct name name;
+
+	(void)snprintf(name.text, sizeof(name.text), "%s", text);
+	return name;
+}
+
+static struct member member_of(const char *room, const char *name)
+{
+	struct member member;
+
+	(void)snprintf(member.text, sizeof(member.text), "%s %s", room, name);
+	return member;
+}
+
+static bool is_in_room(const struct session *session)
+{
+	return session->room.text[0] != 0;
 }
 
 /* Writes to the client, if that is still there. */
 static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
+	struct gyre_buffer *buffer = gyre_buffer_create(stack);
 
-	if (channel != NULL) {
-		write_bytes(channel, bytes);
+	if (channel != NULL && gyre_buffer_append_shared(buffer, bytes) == 0) {
+		(void)gyre_context_write(gyre_channel_tail(channel), buffer);
+	} else {
+		gyre_buffer_destroy(buffer);
 	}
 	gyre_bytes_unref(bytes);
 }
 
-/* The client's next line is read when the session has finished with this one. */
-static int end_line(struct gyre_stack *stack)
+static void refuse(struct gyre_stack *stack, int error)
 {
-	struct gyre_channel *channel = gyre_actor_channel(stack);
+	const char *reason = error == -EEXIST ? "that name is taken" : strerror(-error);
 
-	if (channel != NULL) {
-		gyre_context_read(gyre_channel_tail(channel));
-	}
-	return gyre_return(stack);
+	tell(stack, gyre_bytes_printf("* %s", reason));
 }
 
-static int refuse(struct gyre_stack *stack, int error)
+/* Tells all others in the room. */
+static void publish(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
-	tell(stack, compose("* %s", error == -EEXIST ? "that name is taken" : strerror(-error)));
-	return end_line(stack);
+	const struct session *session = gyre_state(stack);
+
+	(void)gyre_publish(stack, gyre_new(stack, said, gyre_self(stack), bytes),
+			   gyre_event_key_of(session->room.text));
+}
+
+static void leave_room(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+	const char *name = session->name.text;
+	const char *room = session->room.text;
+
+	(void)gyre_unsubscribe(stack, &gyre_type_said, gyre_event_key_of(room));
+	(void)gyre_name_unregister(stack, member_of(room, name).text);
+	publish(stack, gyre_bytes_printf("* %s has left %s", name, room));
+	session->room = name_of("");
+}
+
+static void join_room(struct gyre_stack *stack, const char *room)
+{
+	struct session *session = gyre_state(stack);
+	int r;
+
+	if (is_in_room(session)) {
+		leave_room(stack);
+	}
+	r = gyre_subscribe(stack, &gyre_type_said, gyre_event_key_of(room), NULL);
+	r = r < 0 ? r : gyre_name_register(stack, member_of(room, session->name.text).text);
+	if (r < 0) {
+		(void)gyre_unsubscribe(stack, &gyre_type_said, gyre_event_key_of(room));
+		refuse(stack, r);
+		return;
+	}
+	session->room = name_of(room);
+	publish(stack, gyre_bytes_printf("* %s has joined %s", session->name.text, room));
+	tell(stack, gyre_bytes_printf("* you are in %s", room));
+}
+
+static void take_name(struct gyre_stack *stack, const char *name)
+{
+	struct session *session = gyre_state(stack);
+	const char *room = session->room.text;
+	int r = is_in_room(session) ? gyre_name_register(stack, member_of(room, name).text) : 0;
+
+	if (r < 0) {
+		refuse(stack, r);
+		return;
+	}
+	if (is_in_room(session)) {
+		(void)gyre_name_unregister(stack, member_of(room, session->name.text).text);
+		publish(stack, gyre_bytes_printf("* %s is now %s", session->name.text, name));
+	}
+	session->name = name_of(name);
+	tell(stack, gyre_bytes_printf("* you are %s", name));
+}
+
+static void say(struct gyre_stack *stack, const char *words)
+{
+	const struct session *session = gyre_state(stack);
+
+	if (is_in_room(session)) {
+		publish(stack, gyre_bytes_printf("<%s> %s", session->name.text, words));
+	} else {
+		tell(stack, gyre_bytes_printf("* you are in no room: /join one"));
+	}
 }
 
 static int begin(struct gyre_stack *stack)
 {
-	const struct gyre_address *room = gyre_message(stack, gyre_channel_attached)->arg;
 	struct session *session = gyre_state(stack);
-	struct session_frame *frame = gyre_frame(stack);
 
-	GYRE_BEGIN(stack);
-	session->room = *room;
 	(void)snprintf(session->name.text, sizeof(session->name.text), "guest%u.%u",
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
-	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, join, session->name), 0,
-				   &frame->answer));
-	if (gyre_future_failed(&frame->answer)) {
-		tell(stack, compose("* %s", strerror(-gyre_future_error(&frame->answer))));
-		return gyre_stop(stack, gyre_self(stack));
-	}
-	tell(stack, compose("* you are %s; /name NAME, /quit", session->name.text));
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
-static int take_name(struct gyre_stack *stack, const char *text)
-{
-	struct session *session = gyre_state(stack);
-	struct session_frame *frame = gyre_frame(stack);
-	struct name name = { 0 };
-
-	GYRE_BEGIN(stack);
-	if (*text == 0 || strlen(text) > NAME_BYTES_MAX) {
-		return refuse(stack, -EINVAL);
-	}
-	(void)snprintf(name.text, sizeof(name.text), "%s", text);
-	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, rename, name), 0,
-				   &frame->answer));
-	if (gyre_future_failed(&frame->answer)) {
-		return refuse(stack, gyre_future_error(&frame->answer));
-	}
-	(void)snprintf(session->name.text, sizeof(session->name.text), "%s", text);
-	tell(stack, compose("* you are %s", text));
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
-static int say(struct gyre_stack *stack, const char *words)
-{
-	struct session *session = gyre_state(stack);
-	struct session_frame *frame = gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack,
-		   gyre_ask(stack, session->room,
-			    gyre_new(stack, text, compose("<%s> %s", session->name.text, words)), 0,
-			    &frame->answer));
-	if (gyre_future_failed(&frame->answer)) {
-		return refuse(stack, gyre_future_error(&frame->answer));
-	}
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
-/* The session ends with its channel. */
-static int quit(struct gyre_stack *stack)
-{
-	struct gyre_channel *channel = gyre_actor_channel(stack);
-
-	tell(stack, compose("* goodbye"));
-	if (channel != NULL) {
-		gyre_context_close(gyre_channel_tail(channel));
-	}
+	tell(stack, gyre_bytes_printf("* you are %s; /name NAME, /join ROOM", session->name.text));
 	return gyre_return(stack);
 }
 
-static int take_line(struct gyre_stack *stack)
-{
-	const char *text = gyre_message(stack, line)->text;
-
-	if (strncmp(text, "/name ", 6) == 0) {
-		return take_name(stack, text + 6);
-	}
-	return strcmp(text, "/quit") == 0 ? quit(stack) : say(stack, text);
-}
-
-/* What another client says. */
 static int hear(struct gyre_stack *stack)
 {
-	tell(stack, gyre_bytes_ref(gyre_message(stack, text)->bytes));
+	const struct said *said = gyre_message(stack, said);
+
+	if (!gyre_address_equal(said->session, gyre_self(stack))) {
+		tell(stack, gyre_bytes_ref(said->bytes));
+	}
 	return gyre_return(stack);
 }
 
-static const struct gyre_route session_notices[] = {
-	GYRE_ROUTE(line, take_line),
-	GYRE_ROUTE(text, hear),
+static const struct gyre_route session_events[] = {
+	GYRE_ROUTE(said, hear),
 	GYRE_ROUTE_END,
 };
 
 static const struct gyre_class session_class = {
 	.name = "session",
 	.state_bytes = sizeof(struct session),
-	.frame_bytes = sizeof(struct session_frame),
 	.mount = begin,
-	.behaviour.notice_routes = session_notices,
+	.behaviour.event_routes = session_events,
 };
 
-/* ---- a connection ---- */
+/* ---- its channel ---- */
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct line line = { 0 };
+	char line[LINE_BYTES_MAX + 1] = { 0 };
 
-	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
+	(void)gyre_buffer_copy(data, 0, line, LINE_BYTES_MAX);
 	gyre_buffer_destroy(data);
-	if (gyre_notify(stack, gyre_self(stack), gyre_new_copy(stack, line, &line)) < 0) {
-		gyre_context_close(ctx);
+	if (strncmp(line, "/name ", 6) != 0 && strncmp(line, "/join ", 6) != 0) {
+		say(stack, line);
+	} else if (!is_name(line + 6)) {
+		refuse(stack, -EINVAL);
+	} else if (line[1] == 'n') {
+		take_name(stack, line + 6);
+	} else {
+		join_room(stack, line + 6);
+	}
+}
+
+static void end_session(struct gyre_handler_context *ctx)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	if (is_in_room(gyre_state(stack))) {
+		leave_room(stack);
 	}
 }
 
@@ -357,14 +231,15 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 		gyre_context_fire_exception(ctx, error);
 		return;
 	}
-	tell(gyre_context_stack(ctx), compose("* a line has at most %d bytes", LINE_BYTES_MAX));
-	gyre_context_read(ctx);
+	tell(gyre_context_stack(ctx),
+	     gyre_bytes_printf("* a line has at most %d bytes", LINE_BYTES_MAX));
 }
 
 static const struct gyre_handler chat_handler = {
 	.name = "chat",
 	.read = read_line,
 	.exception = take_exception,
+	.inactive = end_session,
 };
 
 static int init_connection(struct gyre_channel *channel, void *arg)
@@ -378,36 +253,24 @@ static int init_connection(struct gyre_channel *channel, void *arg)
 
 /* ---- the program ---- */
 
-static void print_listening(struct gyre_system *system, void *address)
-{
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "nowhere";
-
-	(void)system;
-	(void)gyre_socket_address_format(address, sizeof(text), text);
-	printf("listening on %s\n", text);
-	(void)fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
-	struct gyre_address room;
-	struct gyre_socket_address address;
-	const struct gyre_system_options options = { .started = print_listening,
-						     .started_arg = &address };
+	uint16_t port = 0;
 	const struct gyre_acceptor_options acceptor = {
 		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
 		.init_channel = init_connection,
-		.init_arg = &room,
 		.actor_class = &session_class,
-		.channel = { .manual_read = true },
-		.ret_address = &address,
+		.ret_port = &port,
 	};
 	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
+	int r = gyre_system_create(NULL, &system);
 
-	r = r < 0 ? r : gyre_system_spawn(system, &room_class, GYRE_NO_ARGUMENT, NULL, &room);
 	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
+	if (r == 0) {
+		printf("listening on port %u\n", port);
+		(void)fflush(stdout);
+		r = gyre_system_run(system);
+	}
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,249 +1,89 @@
 /*
- * Step 5: many rooms, which are found by their names, and clients that are too slow for them.
+ * Step 5: one order for all in a room, clients that are too fast or too slow, and ends.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gyre/gyre.h>
 
-enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24, MEMBERS_MAX = 1000 };
+enum {
+	LINE_BYTES_MAX = 512,
+	NAME_BYTES_MAX = 24,
+	CONNECTIONS_MAX = 10000,
+	LINES_WAITING_MAX = 65536, /* for one session */
+};
 
 struct name {
 	char text[NAME_BYTES_MAX + 1];
 };
 
-/* ---- messages ---- */
+/* ---- what is sent to an announcer, and published by it with the name of the room as the key ----
+ */
 
-/* To a session: what its client has typed. */
-struct line {
-	char text[LINE_BYTES_MAX + 1];
-};
-GYRE_MESSAGE(line, 0x100);
-
-/* To a room: a client says this. To a session: its client is to read this. */
-struct text {
+struct said {
+	struct gyre_address session; /* of the client that has said it */
+	struct name room;
 	struct gyre_bytes *bytes;
 };
 
-static void forget(struct text *text)
+static void forget(struct said *said)
 {
-	gyre_bytes_unref(text->bytes);
-}
-GYRE_MESSAGE_OWNING(text, 0x101, forget);
-
-/* The answer of a room to all that it is asked. */
-struct done {
-	char nothing;
-};
-GYRE_MESSAGE(done, 0x102);
-
-/* A session comes into a room, takes another name there, or leaves. */
-struct join {
-	struct name name;
-};
-GYRE_REQUEST(join, 0x103, done);
-
-struct rename {
-	struct name name;
-};
-GYRE_REQUEST(rename, 0x104, done);
-
-struct leave {
-	char nothing;
-};
-GYRE_REQUEST(leave, 0x105, done);
-
-/* What a room begins with. */
-struct founding {
-	struct name name;
-};
-GYRE_MESSAGE(founding, 0x106);
-
-/* A line as shared bytes, or NULL. */
-__attribute__((format(printf, 1, 2))) static struct gyre_bytes *compose(const char *format, ...)
-{
-	char line[LINE_BYTES_MAX + 2 * NAME_BYTES_MAX + 64];
-	va_list arguments;
-	int count;
-
-	va_start(arguments, format);
-	count = vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	return count < 0 || count >= (int)sizeof(line) ? NULL
-						       : gyre_bytes_create(line, (size_t)count);
+	gyre_bytes_unref(said->bytes);
 }
 
-/* ---- a room ---- */
-
-struct member {
-	struct gyre_address session;
-	struct name name;
-};
-
-struct room {
-	struct name name;
-	struct member members[MEMBERS_MAX];
-	size_t count;
-};
-
-static struct member *find_session(struct room *room, struct gyre_address session)
+static int share(struct said *said)
 {
-	for (size_t i = 0; i < room->count; i++) {
-		if (gyre_address_equal(room->members[i].session, session)) {
-			return &room->members[i];
-		}
+	(void)gyre_bytes_ref(said->bytes);
+	return 0;
+}
+GYRE_MESSAGE_OWNING(said, 0x100, forget, share);
+
+/* ---- an announcer, of which each loop has one ---- */
+
+static int publish(struct gyre_stack *stack)
+{
+	struct name room = gyre_message(stack, said)->room;
+	int r = gyre_publish(stack, gyre_take(stack), gyre_event_key_of(room.text));
+
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+}
+
+static const struct gyre_class announcer_class = {
+	.name = "announcer",
+	.behaviour.notice = publish,
+};
+
+/* What is said in one room goes to one announcer. */
+static uint64_t key_of_room(const struct gyre_type *type, const void *message)
+{
+	const char *room = ((const struct said *)message)->room.text;
+	uint64_t key = 0;
+
+	(void)type;
+	while (*room != 0) {
+		key = 31 * key + (unsigned char)*room++;
 	}
-	return NULL;
+	return key;
 }
 
-static bool is_taken(const struct room *room, const struct name *name)
-{
-	for (size_t i = 0; i < room->count; i++) {
-		if (strcmp(room->members[i].name.text, name->text) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Sends the same bytes to all but one; each mail has a reference. */
-static void send_others(struct gyre_stack *stack, struct gyre_address but, struct gyre_bytes *bytes)
-{
-	const struct room *room = gyre_state(stack);
-
-	for (size_t i = 0; bytes != NULL && i < room->count; i++) {
-		if (!gyre_address_equal(room->members[i].session, but)) {
-			(void)gyre_notify(stack, room->members[i].session,
-					  gyre_new(stack, text, gyre_bytes_ref(bytes)));
-		}
-	}
-}
-
-static void announce(struct gyre_stack *stack, struct gyre_address but, struct gyre_bytes *bytes)
-{
-	send_others(stack, but, bytes);
-	gyre_bytes_unref(bytes);
-}
-
-static int end_if_empty(struct gyre_stack *stack)
-{
-	const struct room *room = gyre_state(stack);
-
-	return room->count > 0 ? 0 : gyre_stop(stack, gyre_self(stack));
-}
-
-static int found_room(struct gyre_stack *stack)
-{
-	struct room *room = gyre_state(stack);
-
-	room->name = gyre_message(stack, founding)->name;
-	return gyre_return(stack);
-}
-
-static int let_in(struct gyre_stack *stack)
-{
-	struct room *room = gyre_state(stack);
-	const struct join *join = gyre_message(stack, join);
-	struct gyre_address session = gyre_sender(stack);
-	int r = room->count == MEMBERS_MAX ? -ENOBUFS : 0;
-
-	r = r == 0 && is_taken(room, &join->name) ? -EEXIST : r;
-	r = r < 0 ? r : gyre_watch(stack, session);
-	if (r < 0) {
-		(void)end_if_empty(stack);
-		return gyre_throw(stack, r);
-	}
-	room->members[room->count++] = (struct member){ session, join->name };
-	announce(stack, session, compose("* %s has joined %s", join->name.text, room->name.text));
-	return gyre_reply_to(stack, join, 0);
-}
-
-static int see_off(struct gyre_stack *stack, struct gyre_address session)
-{
-	struct room *room = gyre_state(stack);
-	struct member *member = find_session(room, session);
-	struct name name;
-
-	if (member != NULL) {
-		name = member->name;
-		*member = room->members[--room->count];
-		announce(stack, session, compose("* %s has left %s", name.text, room->name.text));
-	}
-	return end_if_empty(stack);
-}
-
-/* A client that has gone leaves no word; the end of its session tells. */
-static int miss(struct gyre_stack *stack)
-{
-	return see_off(stack, gyre_message(stack, gyre_terminated)->actor);
-}
-
-static int let_out(struct gyre_stack *stack)
-{
-	int r = gyre_reply_to(stack, leave, 0);
-
-	(void)gyre_unwatch(stack, gyre_sender(stack));
-	(void)see_off(stack, gyre_sender(stack));
-	return r;
-}
-
-static int rename_member(struct gyre_stack *stack)
-{
-	struct room *room = gyre_state(stack);
-	const struct name *name = &gyre_message(stack, rename)->name;
-	struct member *member = find_session(room, gyre_sender(stack));
-
-	if (member == NULL || is_taken(room, name)) {
-		return gyre_throw(stack, member == NULL ? -ESRCH : -EEXIST);
-	}
-	announce(stack, member->session, compose("* %s is now %s", member->name.text, name->text));
-	member->name = *name;
-	return gyre_reply_to(stack, rename, 0);
-}
-
-static int pass_on(struct gyre_stack *stack)
-{
-	send_others(stack, gyre_sender(stack), gyre_message(stack, text)->bytes);
-	return gyre_reply(stack, gyre_new(stack, done, 0));
-}
-
-static const struct gyre_route room_asks[] = {
-	GYRE_ROUTE(text, pass_on),	   GYRE_ROUTE(join, let_in), GYRE_ROUTE(leave, let_out),
-	GYRE_ROUTE(rename, rename_member), GYRE_ROUTE_END,
-};
-static const struct gyre_route room_events[] = {
-	GYRE_ROUTE(gyre_terminated, miss),
-	GYRE_ROUTE_END,
-};
-
-static const struct gyre_class room_class = {
-	.name = "room",
-	.state_bytes = sizeof(struct room),
-	.mount = found_room,
-	.behaviour = { .ask_routes = room_asks, .event_routes = room_events },
-};
-
-/* ---- a session ---- */
+/* ---- a session, the actor of a connection ---- */
 
 struct session {
-	struct gyre_address room; /* GYRE_NOBODY for none */
+	struct gyre_address announcers;
 	struct name name;
-	uint64_t missed; /* lines that were left out */
+	struct name room; /* empty for none */
+	bool is_talking;  /* what the client has said has not come back yet */
+	bool is_member;	  /* that it has joined has come back */
+	uint64_t missed;  /* lines that the client was too slow for */
 };
 
-struct session_frame {
-	struct gyre_future answer;
-	struct gyre_address room;
+/* A client in a room: what its session is registered as. No name has a space. */
+struct member {
+	char text[2 * sizeof(struct name)];
 };
-
-static bool is_in_room(const struct session *session)
-{
-	return !gyre_address_is_nobody(session->room);
-}
 
 static bool is_name(const char *text)
 {
@@ -254,234 +94,287 @@ static bool is_name(const char *text)
 
 static struct name name_of(const char *text)
 {
-	struct name name = { 0 };
+	struct name name;
 
 	(void)snprintf(name.text, sizeof(name.text), "%s", text);
 	return name;
 }
 
-static void write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
+static struct member member_of(const char *room, const char *name)
 {
-	struct gyre_handler_context *tail = gyre_channel_tail(channel);
-	struct gyre_buffer *buffer = gyre_context_buffer(tail);
+	struct member member;
 
-	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_context_write(tail, buffer);
+	(void)snprintf(member.text, sizeof(member.text), "%s %s", room, name);
+	return member;
+}
+
+static bool is_in_room(const struct session *session)
+{
+	return session->room.text[0] != 0;
 }
 
 /* Writes to the client, if that is still there. */
 static void tell(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
+	struct gyre_buffer *buffer = gyre_buffer_create(stack);
 
-	if (channel != NULL) {
-		write_bytes(channel, bytes);
+	if (channel != NULL && gyre_buffer_append_shared(buffer, bytes) == 0) {
+		(void)gyre_context_write(gyre_channel_tail(channel), buffer);
+	} else {
+		gyre_buffer_destroy(buffer);
 	}
 	gyre_bytes_unref(bytes);
 }
 
-/* The client's next line is read when the session has finished with this one. */
-static int end_line(struct gyre_stack *stack)
+static void refuse(struct gyre_stack *stack, int error)
+{
+	const char *reason = error == -EEXIST ? "that name is taken" : strerror(-error);
+
+	tell(stack, gyre_bytes_printf("* %s", reason));
+}
+
+/* Has all in the room told, and the session too, which then reads the next line. */
+static void announce(struct gyre_stack *stack, struct gyre_bytes *bytes)
+{
+	struct session *session = gyre_state(stack);
+	int r = gyre_notify(stack, session->announcers,
+			    gyre_new(stack, said, gyre_self(stack), session->room, bytes));
+
+	session->is_talking = r == 0;
+	if (r < 0) {
+		refuse(stack, r);
+	}
+}
+
+static void leave_room(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+	const char *name = session->name.text;
+	const char *room = session->room.text;
+
+	(void)gyre_unsubscribe(stack, &gyre_type_said, gyre_event_key_of(room));
+	(void)gyre_name_unregister(stack, member_of(room, name).text);
+	announce(stack, gyre_bytes_printf("* %s has left %s", name, room));
+	session->is_talking = session->is_member = false; /* this does not come back */
+	session->room = name_of("");
+}
+
+static void join_room(struct gyre_stack *stack, const char *room)
+{
+	struct session *session = gyre_state(stack);
+	const struct gyre_subscribe_options patient = { .waiting_max = LINES_WAITING_MAX };
+	int r;
+
+	if (is_in_room(session)) {
+		leave_room(stack);
+	}
+	r = gyre_subscribe(stack, &gyre_type_said, gyre_event_key_of(room), &patient);
+	r = r < 0 ? r : gyre_name_register(stack, member_of(room, session->name.text).text);
+	if (r < 0) {
+		(void)gyre_unsubscribe(stack, &gyre_type_said, gyre_event_key_of(room));
+		refuse(stack, r);
+		return;
+	}
+	session->room = name_of(room);
+	announce(stack, gyre_bytes_printf("* %s has joined %s", session->name.text, room));
+}
+
+static void take_name(struct gyre_stack *stack, const char *name)
+{
+	struct session *session = gyre_state(stack);
+	const char *room = session->room.text;
+	int r = is_in_room(session) ? gyre_name_register(stack, member_of(room, name).text) : 0;
+
+	if (r < 0) {
+		refuse(stack, r);
+		return;
+	}
+	if (is_in_room(session)) {
+		(void)gyre_name_unregister(stack, member_of(room, session->name.text).text);
+		announce(stack, gyre_bytes_printf("* %s is now %s", session->name.text, name));
+	}
+	session->name = name_of(name);
+	tell(stack, gyre_bytes_printf("* you are %s", name));
+}
+
+static void say(struct gyre_stack *stack, const char *words)
+{
+	const struct session *session = gyre_state(stack);
+
+	if (is_in_room(session)) {
+		announce(stack, gyre_bytes_printf("<%s> %s", session->name.text, words));
+	} else {
+		tell(stack, gyre_bytes_printf("* you are in no room: /join one"));
+	}
+}
+
+/* The session ends with its channel. */
+static void quit(struct gyre_stack *stack)
+{
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	tell(stack, gyre_bytes_printf("* goodbye"));
+	if (channel != NULL) {
+		gyre_context_close(gyre_channel_tail(channel));
+	}
+}
+
+static void take_line(struct gyre_stack *stack, const char *line)
+{
+	if (strcmp(line, "/quit") == 0) {
+		quit(stack);
+	} else if (strncmp(line, "/name ", 6) != 0 && strncmp(line, "/join ", 6) != 0) {
+		say(stack, line);
+	} else if (!is_name(line + 6)) {
+		refuse(stack, -EINVAL);
+	} else if (line[1] == 'n') {
+		take_name(stack, line + 6);
+	} else {
+		join_room(stack, line + 6);
+	}
+}
+
+/* The channel reads a line when the session has done with the one before. */
+static void read_next(struct gyre_stack *stack)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
 
 	if (channel != NULL) {
 		gyre_context_read(gyre_channel_tail(channel));
 	}
-	return gyre_return(stack);
-}
-
-static int refuse(struct gyre_stack *stack, int error)
-{
-	tell(stack, compose("* %s", error == -EEXIST ? "that name is taken" : strerror(-error)));
-	return end_line(stack);
 }
 
 static int begin(struct gyre_stack *stack)
 {
+	const struct gyre_address *announcers = gyre_message(stack, gyre_channel_attached)->arg;
 	struct session *session = gyre_state(stack);
 
+	session->announcers = *announcers;
 	(void)snprintf(session->name.text, sizeof(session->name.text), "guest%u.%u",
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
-	tell(stack, compose("* you are %s; /name NAME, /join ROOM, /quit", session->name.text));
-	return end_line(stack);
-}
-
-static int take_name(struct gyre_stack *stack, const char *text)
-{
-	struct session *session = gyre_state(stack);
-	struct session_frame *frame = gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	if (!is_name(text)) {
-		return refuse(stack, -EINVAL);
-	}
-	if (is_in_room(session)) {
-		GYRE_AWAIT(stack,
-			   gyre_ask(stack, session->room, gyre_new(stack, rename, name_of(text)), 0,
-				    &frame->answer));
-		if (gyre_future_failed(&frame->answer)) {
-			return refuse(stack, gyre_future_error(&frame->answer));
-		}
-	}
-	session->name = name_of(text);
-	tell(stack, compose("* you are %s", text));
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
-/* The room of that name, which is made if there is none. */
-static int find_room(struct gyre_stack *stack, const char *name, struct gyre_address *ret_room)
-{
-	const struct gyre_spawn_options named = { .place = GYRE_PLACE_ROUND_ROBIN,
-						  .detached = true,
-						  .name = name };
-	int r = gyre_spawn(stack, &room_class, gyre_new(stack, founding, name_of(name)), &named,
-			   ret_room);
-
-	return r == -EEXIST ? 0 : r;
-}
-
-static int join_room(struct gyre_stack *stack, const char *name)
-{
-	struct session *session = gyre_state(stack);
-	struct session_frame *frame = gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	if (!is_name(name)) {
-		return refuse(stack, -EINVAL);
-	}
-	if (is_in_room(session)) {
-		GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, leave, 0), 0,
-					   &frame->answer));
-		session->room = GYRE_NOBODY;
-	}
-	if (find_room(stack, name, &frame->room) < 0) {
-		return refuse(stack, -ENOBUFS);
-	}
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->room, gyre_new(stack, join, session->name), 0,
-				   &frame->answer));
-	if (gyre_future_failed(&frame->answer)) {
-		return refuse(stack, gyre_future_error(&frame->answer));
-	}
-	session->room = frame->room;
-	tell(stack, compose("* you are in %s", name));
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
-static int say(struct gyre_stack *stack, const char *words)
-{
-	struct session *session = gyre_state(stack);
-	struct session_frame *frame = gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	if (!is_in_room(session)) {
-		tell(stack, compose("* you are in no room: /join one"));
-		return end_line(stack);
-	}
-	GYRE_AWAIT(stack,
-		   gyre_ask(stack, session->room,
-			    gyre_new(stack, text, compose("<%s> %s", session->name.text, words)), 0,
-			    &frame->answer));
-	if (gyre_future_failed(&frame->answer)) {
-		return refuse(stack, gyre_future_error(&frame->answer));
-	}
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
-/* The session ends with its channel. */
-static int quit(struct gyre_stack *stack)
-{
-	struct gyre_channel *channel = gyre_actor_channel(stack);
-
-	tell(stack, compose("* goodbye"));
-	if (channel != NULL) {
-		gyre_context_close(gyre_channel_tail(channel));
-	}
+	tell(stack,
+	     gyre_bytes_printf("* you are %s; /name NAME, /join ROOM, /quit", session->name.text));
+	read_next(stack);
 	return gyre_return(stack);
 }
 
-static int take_line(struct gyre_stack *stack)
-{
-	const char *text = gyre_message(stack, line)->text;
+/* ---- what the client hears; one that does not read misses lines ---- */
 
-	if (strncmp(text, "/name ", 6) == 0) {
-		return take_name(stack, text + 6);
-	}
-	if (strncmp(text, "/join ", 6) == 0) {
-		return join_room(stack, text + 6);
-	}
-	return strcmp(text, "/quit") == 0 ? quit(stack) : say(stack, text);
+static bool client_reads(struct gyre_stack *stack)
+{
+	const struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	return channel != NULL && gyre_channel_is_writable(channel);
 }
 
-/* What another client says. One that does not read is not waited for: it misses lines. */
+static void tell_missed(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+
+	if (session->missed > 0 && client_reads(stack)) {
+		tell(stack, gyre_bytes_printf("* you missed %" PRIu64 " lines", session->missed));
+		session->missed = 0;
+	}
+}
+
+static void end_talk(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+
+	if (!session->is_talking) {
+		return;
+	}
+	if (!session->is_member) {
+		tell(stack, gyre_bytes_printf("* you are in %s", session->room.text));
+	}
+	session->is_talking = false;
+	session->is_member = true;
+	read_next(stack);
+}
+
 static int hear(struct gyre_stack *stack)
 {
 	struct session *session = gyre_state(stack);
-	struct gyre_channel *channel = gyre_actor_channel(stack);
+	const struct said *said = gyre_message(stack, said);
 
-	if (channel != NULL && gyre_channel_is_writable(channel)) {
-		write_bytes(channel, gyre_message(stack, text)->bytes);
+	if (gyre_address_equal(said->session, gyre_self(stack))) {
+		end_talk(stack);
+	} else if (session->is_member && client_reads(stack)) {
+		tell(stack, gyre_bytes_ref(said->bytes));
 	} else {
-		session->missed++;
+		session->missed += session->is_member;
 	}
 	return gyre_return(stack);
 }
 
-static const struct gyre_route session_notices[] = {
-	GYRE_ROUTE(line, take_line),
-	GYRE_ROUTE(text, hear),
+/* More lines waited than may; the session's own may be among those that it has missed. */
+static int miss(struct gyre_stack *stack)
+{
+	struct session *session = gyre_state(stack);
+
+	session->missed += gyre_message(stack, gyre_events_missed)->count;
+	tell_missed(stack);
+	end_talk(stack);
+	return gyre_return(stack);
+}
+
+static const struct gyre_route session_events[] = {
+	GYRE_ROUTE(said, hear),
+	GYRE_ROUTE(gyre_events_missed, miss),
 	GYRE_ROUTE_END,
 };
 
 static const struct gyre_class session_class = {
 	.name = "session",
 	.state_bytes = sizeof(struct session),
-	.frame_bytes = sizeof(struct session_frame),
 	.mount = begin,
-	.behaviour.notice_routes = session_notices,
+	.behaviour.event_routes = session_events,
 };
 
-/* ---- a connection ---- */
+/* ---- its channel ---- */
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct line line = { 0 };
+	const struct session *session = gyre_state(stack);
+	char line[LINE_BYTES_MAX + 1] = { 0 };
 
-	(void)gyre_buffer_copy(data, 0, line.text, LINE_BYTES_MAX);
+	(void)gyre_buffer_copy(data, 0, line, LINE_BYTES_MAX);
 	gyre_buffer_destroy(data);
-	if (gyre_notify(stack, gyre_self(stack), gyre_new_copy(stack, line, &line)) < 0) {
-		gyre_context_close(ctx);
+	take_line(stack, line);
+	if (!session->is_talking) {
+		gyre_context_read(ctx);
 	}
 }
 
-static void tell_missed(struct gyre_handler_context *ctx, bool writable)
+static void take_writability(struct gyre_handler_context *ctx, bool writable)
 {
-	struct session *session = gyre_channel_actor_state(gyre_context_channel(ctx));
-
-	if (writable && session->missed > 0) {
-		tell(gyre_context_stack(ctx),
-		     compose("* you missed %" PRIu64 " lines", session->missed));
-		session->missed = 0;
-	}
+	(void)writable;
+	tell_missed(gyre_context_stack(ctx));
 }
 
-/* The client sends no more: the lines before that come first. Or the server ends. */
+/* The client sends no more, or the server ends. */
 static void take_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
 		       const void *event)
 {
 	const struct gyre_input_closed *closed = event;
-	struct gyre_stack *stack = gyre_context_stack(ctx);
 
 	if (type->id != GYRE_ID(gyre_input_closed)) {
 		gyre_context_fire_event(ctx, type, event);
 	} else if (closed->draining != 0) {
-		tell(stack, compose("* the server ends"));
+		tell(gyre_context_stack(ctx), gyre_bytes_printf("* the server ends"));
 	} else {
-		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, "/quit"));
+		quit(gyre_context_stack(ctx));
+	}
+}
+
+static void end_session(struct gyre_handler_context *ctx)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	if (is_in_room(gyre_state(stack))) {
+		leave_room(stack);
 	}
 }
 
@@ -491,7 +384,8 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 		gyre_context_fire_exception(ctx, error);
 		return;
 	}
-	tell(gyre_context_stack(ctx), compose("* a line has at most %d bytes", LINE_BYTES_MAX));
+	tell(gyre_context_stack(ctx),
+	     gyre_bytes_printf("* a line has at most %d bytes", LINE_BYTES_MAX));
 	gyre_context_read(ctx);
 }
 
@@ -499,8 +393,9 @@ static const struct gyre_handler chat_handler = {
 	.name = "chat",
 	.read = read_line,
 	.event = take_event,
-	.writability = tell_missed,
+	.writability = take_writability,
 	.exception = take_exception,
+	.inactive = end_session,
 };
 
 static int init_connection(struct gyre_channel *channel, void *arg)
@@ -514,33 +409,33 @@ static int init_connection(struct gyre_channel *channel, void *arg)
 
 /* ---- the program ---- */
 
-static void print_listening(struct gyre_system *system, void *address)
-{
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "nowhere";
-
-	(void)system;
-	(void)gyre_socket_address_format(address, sizeof(text), text);
-	printf("listening on %s\n", text);
-	(void)fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
-	struct gyre_socket_address address;
-	const struct gyre_system_options options = { .started = print_listening,
-						     .started_arg = &address };
+	uint16_t port = 0;
+	struct gyre_address announcers;
+	const struct gyre_group_options by_room = { .routing = GYRE_ROUTING_BY_KEY,
+						    .key = key_of_room };
 	const struct gyre_acceptor_options acceptor = {
 		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
 		.init_channel = init_connection,
+		.init_arg = &announcers,
 		.actor_class = &session_class,
 		.channel = { .manual_read = true, .allow_half_close = true },
-		.ret_address = &address,
+		.connections_max = CONNECTIONS_MAX,
+		.ret_port = &port,
 	};
 	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
+	int r = gyre_system_create(NULL, &system);
 
+	r = r < 0 ? r
+		  : gyre_system_group_spawn(system, &announcer_class, GYRE_NO_ARGUMENT, &by_room,
+					    &announcers);
 	r = r < 0 ? r : gyre_system_listen(system, &acceptor, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
+	if (r == 0) {
+		printf("listening on port %u\n", port);
+		(void)fflush(stdout);
+		r = gyre_system_run(system);
+	}
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

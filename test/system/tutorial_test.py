@@ -6,6 +6,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 
 from echo_support import BUILD, PATIENCE_S, expect, is_silent
 
@@ -20,7 +21,7 @@ class Step:
             [os.path.join(BUILD, "apps", "tutorial", f"gyre-tutorial-step{number}"), "tcp://127.0.0.1:0"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
-        match = re.fullmatch(r"listening on tcp://127.0.0.1:(\d+)\n", line)
+        match = re.fullmatch(r"listening on port (\d+)\n", line)
         if not match:
             self.process.kill()
             expect(False, f"its first line is {line!r}: {self.process.stderr.read()}")
@@ -95,10 +96,14 @@ def test_step1():
         pass
 
 
+TOO_LONG = "x" * (LINE_BYTES_MAX + 1)
+REFUSAL = f"* a line has at most {LINE_BYTES_MAX} bytes"
+
+
 def test_step2():
     with Step(2) as step, Client(step, r"\* welcome") as ann, Client(step, r"\* welcome") as bob:
-        ann.type("one", "x" * (LINE_BYTES_MAX + 1), "two")
-        ann.expect("one", "* that line is too long", "two")
+        ann.type("one", TOO_LONG, "two")
+        ann.expect("one", REFUSAL, "two")
         bob.type("three")
         bob.expect("three")
 
@@ -110,8 +115,8 @@ def test_step3():
             bob.expect(f"ann {number}")
             bob.type(f"bob {number}")
             ann.expect(f"bob {number}")
-        ann.type("x" * (LINE_BYTES_MAX + 1))
-        ann.expect("* that line is too long")
+        ann.type(TOO_LONG)
+        ann.expect(REFUSAL)
         bob.reset()
         ann.type("is anybody there?")
         with Client(step, r"\* welcome") as eve:
@@ -120,28 +125,15 @@ def test_step3():
 
 
 def test_step4():
-    greeting = r"\* you are guest\d+\.\d+; /name NAME, /quit"
-    with Step(4) as step, Client(step, greeting) as ann, Client(step, greeting) as bob:
-        ann.expect(f"* {bob.name} has come")
-        ann.type("/name ann", "hello", "y" * (LINE_BYTES_MAX + 1))
-        ann.expect("* you are ann", f"* a line has at most {LINE_BYTES_MAX} bytes")
-        bob.expect(f"* {ann.name} is now ann", "<ann> hello")
-        bob.type("/name ann", "/name " + "n" * 25, "/name bob", "hello, ann", "/quit")
-        bob.expect("* that name is taken", "* Invalid argument", "* you are bob", "* goodbye")
-        expect(bob.rest() == "", "more after goodbye")
-        bob.close()
-        ann.expect(f"* {bob.name} is now bob", "<bob> hello, ann", "* bob has gone")
-        with Client(step, greeting) as eve:
-            ann.expect(f"* {eve.name} has come")
-            eve.reset()
-            ann.expect(f"* {eve.name} has gone")
+    with Step(4) as step:
+        rooms(step)
 
 
-GREETING5 = r"\* you are guest\d+\.\d+; /name NAME, /join ROOM, /quit"
+GREETING = r"\* you are guest\d+\.\d+; /name NAME, /join ROOM(, /quit)?"
 
 
 def join(step, name, room, **more):
-    client = Client(step, GREETING5, **more)
+    client = Client(step, GREETING, **more)
     client.type(f"/name {name}", f"/join {room}")
     client.expect(f"* you are {name}", f"* you are in {room}")
     return client
@@ -155,18 +147,63 @@ def rooms(step):
         bob.type("/name ann", "/name rob", "/join two", "anybody?", "/join one")
         bob.expect("* that name is taken", "* you are rob", "* you are in two", "* you are in one")
         ann.expect("* bob is now rob", "* rob has left one", "* rob has joined one")
-        bob.type("x" * (LINE_BYTES_MAX + 1), "/join a b", "/join " + "r" * 25)
-        bob.expect(f"* a line has at most {LINE_BYTES_MAX} bytes", *["* Invalid argument"] * 2)
+        bob.type(TOO_LONG, "/join a b", "/join " + "r" * 25, "/name " + "n" * 25, "/name ")
+        bob.expect(REFUSAL, *["* Invalid argument"] * 4)
         ann.reset()
         bob.expect("* ann has left one")
-    with Client(step, GREETING5) as eve:
+        bob.type("/name ann")
+        bob.expect("* you are ann")
+    with Client(step, GREETING) as eve:
         eve.type("alone")
         eve.expect("* you are in no room: /join one")
 
 
+def quitting(step):
+    with join(step, "ann", "end") as ann, join(step, "bob", "end") as bob:
+        ann.expect("* bob has joined end")
+        bob.type("bye", "/quit", "too late")
+        expect(bob.rest() == "* goodbye\n", "more after goodbye")
+        ann.expect("<bob> bye", "* bob has left end")
+
+
+def one_order(step):
+    """All in a room hear what is said there in the same order, and all of it if they read."""
+    hearers = [join(step, f"hearer{i}", "order") for i in range(4)]
+    speakers = [join(step, f"speaker{i}", "order") for i in range(4)]
+    count = 200
+    for speaker in speakers:
+        speaker.type(*[f"line {number}" for number in range(count)])
+    for i, hearer in enumerate(hearers):
+        hearer.expect(*[f"* hearer{j} has joined order" for j in range(i + 1, len(hearers))],
+                      *[f"* speaker{j} has joined order" for j in range(len(speakers))])
+    heard = [[hearer.hear() for _ in range(len(speakers) * count)] for hearer in hearers]
+    expect(all(lines == heard[0] for lines in heard), "not all heard the same")
+    for i in range(len(speakers)):
+        own = [line for line in heard[0] if line.startswith(f"<speaker{i}>")]
+        expect(own == [f"<speaker{i}> line {number}" for number in range(count)], "lines of one out of order")
+    for client in hearers + speakers:
+        client.close()
+
+
+def flood(step):
+    """Lines that come faster than they are passed on are all done with, also before an end of input."""
+    count = 5000
+    with join(step, "ann", "flood") as ann, join(step, "bob", "flood") as bob:
+        ann.expect("* bob has joined flood")
+
+        def type_all():
+            bob.type(*[str(number) for number in range(count)])
+            bob.socket.shutdown(socket.SHUT_WR)
+
+        typist = threading.Thread(target=type_all)
+        typist.start()
+        ann.expect(*[f"<bob> {number}" for number in range(count)], "* bob has left flood")
+        typist.join()
+
+
 def end_of_input(step):
     """What a client typed before its end of input is done with."""
-    with join(step, "ann", "pipe") as ann, Client(step, GREETING5) as bob:
+    with join(step, "ann", "pipe") as ann, Client(step, GREETING) as bob:
         bob.type("/name bob", "/join pipe", "from a pipe")
         bob.socket.shutdown(socket.SHUT_WR)
         expect(bob.rest() == "* you are bob\n* you are in pipe\n* goodbye\n", "other answers")
@@ -194,6 +231,9 @@ def slow_reader(step):
 def test_step5():
     with Step(5) as step:
         rooms(step)
+        quitting(step)
+        one_order(step)
+        flood(step)
         end_of_input(step)
         slow_reader(step)
         with join(step, "ann", "end") as ann:
