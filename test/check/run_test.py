@@ -7,8 +7,8 @@ import planted
 
 ECHO = '#!/bin/sh\\necho "echo:$*"\\nexit 5\\n'
 TIMER = '#!/bin/sh\\necho "timer:$*"\\nexit 6\\n'
-LISTED = ("one of:\n  echo\nor of these examples:\n  timer      Timers: what a timer shows.\n"
-          "or of the steps of apps/tutorial/README.md:\n  step1      Step 1: a greeting.\n")
+LISTED = ("one of:\n  echo\nor of these examples:\n  timer             Timers: what a timer shows.\n"
+          "or of the steps of apps/tutorial/README.md:\n  step1             Step 1: a greeting.\n")
 
 
 class Run(planted.PlantedTest):
