@@ -18,13 +18,15 @@
  * later event.
  *
  * gyre itself publishes struct gyre_dead_letter, struct gyre_failed, struct gyre_stalled, struct
- * gyre_overload and struct gyre_node_event, each without a key. Where there is no memory for such
- * an event nobody hears of it; the counters and the log are what is complete.
+ * gyre_overload, struct gyre_listening, struct gyre_link_event and struct gyre_node_event, each
+ * without a key. Where nobody has subscribed to such an event it is not made. Where there is no
+ * memory for it nobody hears of it; the counters and the log are what is complete.
  */
 #ifndef GYRE_EVENT_H
 #define GYRE_EVENT_H
 
 #include <gyre/counters.h>
+#include <gyre/socket_address.h>
 #include <gyre/stack.h>
 
 #ifndef __cplusplus
@@ -158,6 +160,82 @@ struct gyre_overload {
 	bool busy;
 };
 GYRE_OWN_MESSAGE_(gyre_overload, 0x66);
+
+/** GYRE_LISTENING_NO_LOOP - the loop of a struct gyre_listening of which no loop had a socket yet
+ */
+#define GYRE_LISTENING_NO_LOOP UINT32_MAX
+
+/**
+ * enum gyre_listening_step - what has become of listening
+ * @GYRE_LISTENING_BEGUN: a loop has a socket that listens
+ * @GYRE_LISTENING_ENDED: it has not any more: the socket is closed, or goes to another loop, which
+ *   is told of by a GYRE_LISTENING_BEGUN, or to another process
+ * @GYRE_LISTENING_FAILED: it could not: the call has failed, or a loop did not get its socket
+ */
+enum gyre_listening_step {
+	GYRE_LISTENING_BEGUN,
+	GYRE_LISTENING_ENDED,
+	GYRE_LISTENING_FAILED,
+};
+
+/**
+ * struct gyre_listening - the event that a socket listens, or no longer
+ * @step: which of these
+ * @reason: the negative errno of a failure, or that has ended it; 0 in good order
+ * @loop: which loop; GYRE_LISTENING_NO_LOOP when a call has failed before any had a socket
+ * @address: where, as gyre_socket_address_format() writes it, with the port that the kernel has
+ *   chosen; for a call that has failed as it was given, and empty if it was not
+ *
+ * Published for each socket of an acceptor and of datagrams. A datagram socket that is connected
+ * with a peer does not listen.
+ */
+struct gyre_listening {
+	enum gyre_listening_step step;
+	int reason;
+	uint32_t loop;
+	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+};
+GYRE_OWN_MESSAGE_(gyre_listening, 0x67);
+
+/**
+ * enum gyre_link_step - what has become of a link to another node
+ * @GYRE_LINK_OPENED: messages go over it
+ * @GYRE_LINK_CLOSED: it was open and has ended in good order: it was idle, its loop retires, or
+ *   this system stops
+ * @GYRE_LINK_BROKEN: it was open and has been lost, with what was on its way
+ * @GYRE_LINK_FAILED: it did not come to be open: nobody answers there, or one side refuses the
+ *   other, for which the log of the side that refuses has the reason
+ */
+enum gyre_link_step {
+	GYRE_LINK_OPENED,
+	GYRE_LINK_CLOSED,
+	GYRE_LINK_BROKEN,
+	GYRE_LINK_FAILED,
+};
+
+/**
+ * struct gyre_link_event - the event of a link whose state has changed
+ * @step: what has become of it
+ * @reason: the negative errno that has ended its connection, or of the dial; 0 when it was closed
+ *   with none
+ * @loop: of this node, which has the link
+ * @node: the other node; 0 while an accepted link has not said which
+ * @dialled: this side has dialled
+ * @address: of the other side: as it was dialled, or for an accepted link as
+ *   gyre_socket_address_format() writes it; empty if it has gone before that was known
+ *
+ * A node has a link for each direction and loop that sends, so links come and go while the node
+ * stays up: see struct gyre_node_event for that.
+ */
+struct gyre_link_event {
+	enum gyre_link_step step;
+	int reason;
+	uint32_t loop;
+	uint16_t node;
+	bool dialled;
+	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+};
+GYRE_OWN_MESSAGE_(gyre_link_event, 0x68);
 
 /** gyre_subscribe_sized() - gyre_subscribe() with the size of @options */
 GYRE_API int gyre_subscribe_sized(struct gyre_stack *stack, const struct gyre_type *type,

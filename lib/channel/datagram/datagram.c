@@ -173,6 +173,13 @@ static void end_unconnected(struct gy_datagram *datagram)
 	gy_channel_close(channel);
 }
 
+static void tell_begun(const struct gy_datagram *datagram)
+{
+	if (datagram->begins != NULL) {
+		datagram->begins(datagram->ended_arg);
+	}
+}
+
 static void process_unconnected(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
@@ -189,6 +196,7 @@ static void process_unconnected(struct gy_endpoint *endpoint)
 	} else if (channel->connector->step == GY_CONNECTOR_ORDERED) {
 		endpoint->ops = &endpoint_ops;
 		channel->kind = &kind;
+		tell_begun(gy_datagram_of(channel));
 		gy_connector_done(channel);
 	}
 }
@@ -228,6 +236,7 @@ static void init(struct gy_datagram *datagram, struct gy_channels *channels,
 			     .kind = unconnected ? &unconnected_kind : &kind,
 			     .unconnected = unconnected,
 			     .connector = opening->connector },
+		.begins = opening->begins,
 		.closes = opening->closes,
 		.ended = opening->ended,
 		.ended_arg = opening->ended_arg,
@@ -265,6 +274,9 @@ int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
 		return r;
 	}
 	r = gy_channel_begin(&datagram->channel, stack, &opening->channel);
+	if (r == 0 && opening->connector == NULL) {
+		tell_begun(datagram);
+	}
 	if (r == 0 && channels->leaving) {
 		leave(&datagram->channel.endpoint);
 	}

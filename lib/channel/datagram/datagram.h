@@ -84,19 +84,21 @@ struct gy_datagram {
 	bool connected;
 	bool can_wait; /* the kernel can tell when there is room */
 	bool room_cancelled;
-	struct gy_fifo failed;		   /* sends that handlers have not heard of */
-	struct gy_op room;		   /* the wait for some in the socket's send buffer */
-	struct gy_timer retry;		   /* or, where the kernel cannot tell, for a while */
-	uint64_t retry_ns;		   /* the last while, or 0 */
-	uint64_t refused_ns;		   /* since when, if @retry_ns is not 0 */
+	struct gy_fifo failed;	   /* sends that handlers have not heard of */
+	struct gy_op room;	   /* the wait for some in the socket's send buffer */
+	struct gy_timer retry;	   /* or, where the kernel cannot tell, for a while */
+	uint64_t retry_ns;	   /* the last while, or 0 */
+	uint64_t refused_ns;	   /* since when, if @retry_ns is not 0 */
+	void (*begins)(void *arg); /* any phase; once its handlers have had their orders; or NULL */
 	void (*closes)(void *arg, int fd); /* any phase; before it is closed; may be NULL */
 	void (*ended)(void *arg);	   /* in phase 1, when it is; may be NULL */
 	void (*leave)(void *arg, int fd);  /* gives the socket to another loop; may be NULL */
-	void *ended_arg;		   /* of all three */
+	void *ended_arg;		   /* of all four */
 };
 
 struct gy_datagram_opening {
 	struct gy_channel_opening channel;
+	void (*begins)(void *arg);	   /* as above */
 	void (*closes)(void *arg, int fd); /* as above, also when the opening fails */
 	void (*ended)(void *arg);
 	void *ended_arg;

@@ -19,6 +19,7 @@
 #include "net/datagram/datagram.h"
 #include "net/fd_passing.h"
 #include "net/inherit.h"
+#include "net/listening.h"
 #include "net/net_state.h"
 #include "net/pending_open.h"
 #include "net/socket_file.h"
@@ -333,6 +334,15 @@ static void tell_address(const struct setup *setup)
 	}
 }
 
+static void tell_failed(const struct setup *setup, int r)
+{
+	const struct gyre_datagram_options *options = setup->options;
+
+	if (r < 0 && options->connect == NULL) {
+		gy_listening_failed(setup->homes, options->bind == NULL ? "" : options->bind, r);
+	}
+}
+
 static int set_up(struct setup *setup, struct gyre_address *ret_actor)
 {
 	int r = gy_datagram_sockets_plan(&setup->sockets, setup->homes->loops->max);
@@ -376,6 +386,7 @@ static int open_from_outside(struct gyre_system *system,
 		gy_pending_open_may_begin(setup.homes);
 		r = set_up(&setup, ret_actor);
 	}
+	tell_failed(&setup, r);
 	gy_passed_sockets_destroy(setup.passed);
 	gy_memory_put(setup.fds);
 	return r;
@@ -479,6 +490,7 @@ static int open_from(struct gyre_stack *stack, const struct gyre_datagram_option
 	if (r == 0) {
 		tell_address(&setup);
 	}
+	tell_failed(&setup, r);
 	return r;
 }
 

@@ -30,6 +30,7 @@
 #include "channel/endpoint.h"
 #include "channel/water_marks.h"
 #include "net/datagram/datagram.h"
+#include "net/listening.h"
 #include "net/pending_open.h"
 #include "net/socket_registry.h"
 
@@ -133,7 +134,27 @@ struct state {
 	struct gyre_address self;
 	struct gyre_address owner; /* of the channel: the actor of the program; nobody for none */
 	struct gy_datagram_orders orders;
+	bool told; /* subscribers have heard that it listens */
 };
+
+static void tell(const struct state *state, enum gyre_listening_step step, int reason)
+{
+	const struct gy_datagram_pending *pending = state->pending;
+
+	gy_listening_tell(state->channels->home, step, &pending->address,
+			  pending->group->entry.text, reason);
+}
+
+/* Its channel has begun. One with a peer does not listen. */
+static void begins(void *arg)
+{
+	struct state *state = (struct state *)arg;
+
+	state->told = !state->pending->connected && state->orders.peer.bytes == 0;
+	if (state->told) {
+		tell(state, GYRE_LISTENING_BEGUN, 0);
+	}
+}
 
 /* Phase 1. */
 static void channel_ended(void *arg)
@@ -150,7 +171,8 @@ static void channel_ended(void *arg)
  * that was closed on the way. */
 static void closes(void *arg, int fd)
 {
-	const struct gy_datagram_pending *pending = ((const struct state *)arg)->pending;
+	struct state *state = (struct state *)arg;
+	const struct gy_datagram_pending *pending = state->pending;
 	struct gy_socket_entry *entry = &pending->group->entry;
 
 	(void)pthread_mutex_lock(&pending->group->homes->placing);
@@ -161,6 +183,10 @@ static void closes(void *arg, int fd)
 		}
 	}
 	(void)pthread_mutex_unlock(&pending->group->homes->placing);
+	if (state->told) {
+		state->told = false;
+		tell(state, GYRE_LISTENING_ENDED, 0);
+	}
 }
 
 /* A socket like this one, with all that is in it, for an actor of another loop. */
@@ -291,6 +317,7 @@ static int open_channel(struct state *state, struct gy_stack *stack, int fd,
 			     .options = &pending->channel,
 			     .init = init_channel,
 			     .init_arg = &opened },
+		.begins = begins,
 		.closes = closes,
 		.ended = channel_ended,
 		.ended_arg = state,
@@ -313,6 +340,9 @@ static void tell_opened(const struct state *state, int r)
 	const struct gy_datagram_pending *pending = state->pending;
 	struct gy_home *home = state->channels->home;
 
+	if (r < 0 && !pending->connected) {
+		tell(state, GYRE_LISTENING_FAILED, r);
+	}
 	if (r == -ENOMEM && !state->channels->draining) {
 		gy_pending_open_fail(home, "opening", &pending->address, pending->group->entry.text,
 				     r);
@@ -432,6 +462,10 @@ static void lose(struct gy_datagram_pending *pending)
 	gy_channels_close(pending->channels,
 			  gy_fd_transit_end(pending->channels, &pending->transit));
 	gy_pending_open_fail(home, "opening", &pending->address, group->entry.text, -ENOMEM);
+	if (!pending->connected) {
+		gy_listening_tell(home, GYRE_LISTENING_FAILED, &pending->address, group->entry.text,
+				  -ENOMEM);
+	}
 	drop_pending(pending);
 }
 

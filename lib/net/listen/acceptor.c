@@ -262,6 +262,7 @@ static void leave(struct acceptor *acceptor)
 {
 	gy_assert(gy_fifo_empty(&acceptor->accepted));
 	end_pause(acceptor);
+	gy_listener_tell_ended(acceptor->listen_socket);
 	set_stage(acceptor, GY_ACCEPTOR_LEFT);
 	gy_endpoint_closed(&acceptor->endpoint);
 	gy_house_order_graceful_stop(acceptor->endpoint.owner->house, GYRE_FOREVER);
@@ -282,6 +283,7 @@ static int step_handed_over(struct acceptor *acceptor)
 	if (acceptor->endpoint.fd >= 0) {
 		gy_listener_closes(acceptor->listen_socket->listener,
 				   acceptor->listen_socket->number);
+		gy_listener_tell_ended(acceptor->listen_socket);
 		return close_socket(acceptor);
 	}
 	gy_listener_left(acceptor->listen_socket->listener, acceptor->listen_socket->number,
@@ -301,6 +303,7 @@ static void begin_closing(struct acceptor *acceptor)
 {
 	set_stage(acceptor, GY_ACCEPTOR_CLOSING);
 	gy_listener_closes(acceptor->listen_socket->listener, acceptor->listen_socket->number);
+	gy_listener_tell_ended(acceptor->listen_socket);
 }
 
 /* Stage MOVING: the socket goes to another loop, once the accept has ended. Without memory that is
@@ -658,6 +661,7 @@ static int refused(struct gyre_stack *stack, const struct gy_acceptor_socket *li
 	}
 	gy_pending_open_fail(listen_socket->channels->home, "listening on", &listener->address,
 			     listener->entry.text, error);
+	gy_listener_tell_failed(listen_socket, error);
 	return error;
 }
 
@@ -701,6 +705,7 @@ static int mount(struct gyre_stack *stack)
 	gy_endpoint_ready(&acceptor->endpoint);
 	take_carried(acceptor);
 	join_admission(stack, acceptor);
+	gy_listener_tell_begun(listen_socket);
 	return gyre_return(stack);
 }
 

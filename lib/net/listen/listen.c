@@ -21,6 +21,7 @@
 #include "net/fd_passing.h"
 #include "net/inherit.h"
 #include "net/listen/listener.h"
+#include "net/listening.h"
 #include "net/net_state.h"
 #include "net/pending_open.h"
 #include "net/socket_file.h"
@@ -295,6 +296,9 @@ static int listen_with(struct gyre_system *system, const struct gyre_acceptor_op
 	if (r == 0) {
 		gy_pending_open_may_begin(setup.homes);
 		r = listen_patiently(&setup, ret_acceptor);
+	}
+	if (r < 0) {
+		gy_listening_failed(setup.homes, options->bind, r);
 	}
 	gy_passed_sockets_destroy(setup.passed);
 	gy_memory_put(setup.fds);

@@ -26,6 +26,7 @@
 #include "net/listen/acceptor.h"
 #include "net/listen/admission.h"
 #include "net/listen/worker.h"
+#include "net/listening.h"
 #include "net/net_state.h"
 #include "net/pending_open.h"
 #include "net/socket_file.h"
@@ -447,6 +448,36 @@ void gy_listener_closes(struct gy_listener *listener, uint32_t number)
 	unlock(listener->homes);
 }
 
+/* ---- what subscribers hear ---- */
+
+static void tell(const struct gy_acceptor_socket *listen_socket, enum gyre_listening_step step,
+		 int reason)
+{
+	const struct gy_listener *listener = listen_socket->listener;
+
+	gy_listening_tell(listen_socket->channels->home, step, &listener->address,
+			  listener->entry.text, reason);
+}
+
+void gy_listener_tell_begun(struct gy_acceptor_socket *listen_socket)
+{
+	listen_socket->told = true;
+	tell(listen_socket, GYRE_LISTENING_BEGUN, 0);
+}
+
+void gy_listener_tell_ended(struct gy_acceptor_socket *listen_socket)
+{
+	if (listen_socket->told) {
+		listen_socket->told = false;
+		tell(listen_socket, GYRE_LISTENING_ENDED, 0);
+	}
+}
+
+void gy_listener_tell_failed(const struct gy_acceptor_socket *listen_socket, int reason)
+{
+	tell(listen_socket, GYRE_LISTENING_FAILED, reason);
+}
+
 /* ---- what could not be made ---- */
 
 void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket)
@@ -470,6 +501,7 @@ void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket)
 	}
 	gy_pending_open_fail(home, "listening on", &listener->address, listener->entry.text,
 			     -ENOMEM);
+	gy_listener_tell_failed(listen_socket, -ENOMEM);
 	gy_acceptor_socket_destroy(channels, listen_socket);
 }
 
@@ -551,6 +583,7 @@ static void grow(struct gy_listener *listener, uint32_t from, uint32_t to)
 			       "loop %u: it cannot listen on port %u as others do: %s", (unsigned)i,
 			       (unsigned)gyre_socket_address_port(&listener->address),
 			       strerrordesc_np(-r));
+			gy_listening_failed_on(listener->homes, i, &listener->address, r);
 		}
 	}
 	gy_store_release(&listener->version, listener->version + 1);

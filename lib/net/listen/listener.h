@@ -44,6 +44,7 @@ struct gy_acceptor_socket {
 	uint32_t next_worker;	      /* the one that takes the next connection */
 	uint32_t workers_count;
 	uint32_t carried_count;
+	bool told;		       /* subscribers have heard that it listens */
 	int *carried;		       /* connections that come along */
 	struct gyre_address workers[]; /* room for one a loop */
 };
@@ -88,6 +89,11 @@ void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket);
 void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home);
 /* Without the mutex: the socket is about to be closed here, and with the first its file. */
 void gy_listener_closes(struct gy_listener *listener, uint32_t number);
+/* Without the mutex: tells subscribers to struct gyre_listening. Only what was told of as begun is
+ * told of as ended. */
+void gy_listener_tell_begun(struct gy_acceptor_socket *listen_socket);
+void gy_listener_tell_ended(struct gy_acceptor_socket *listen_socket);
+void gy_listener_tell_failed(const struct gy_acceptor_socket *listen_socket, int reason);
 
 /* ---- for the floor above, with homes->placing held ---- */
 

@@ -37,6 +37,7 @@
 #include "channel/channel.h"
 #include "remote/link/link_beat.h"
 #include "remote/link/link_dial.h"
+#include "remote/link/link_event.h"
 #include "remote/link/link_flush.h"
 #include "remote/link/link_handshake.h"
 #include "remote/link/link_user.h"
@@ -156,6 +157,9 @@ static void active(struct gyre_handler_context *ctx)
 	link->opened_ns = now_ns;
 	link->heard_ns = now_ns;
 	link->sent_ns = now_ns;
+	if (!link->dialled) {
+		gy_link_set_address(link, NULL);
+	}
 	gy_links_start_beat(link->links);
 	gy_link_handshake_begin(link);
 }
@@ -232,6 +236,7 @@ static void connection_lost(struct gy_link *link, int reason)
 		       reason == 0 ? "in good order" : strerror(-reason));
 		gy_outgoing_reset(link);
 	}
+	gy_link_publish_end(link, reason);
 	gy_incoming_reset(link);
 	gy_one_way_forget(link);
 	link->life = 0;
@@ -415,6 +420,7 @@ void gy_link_open(struct gy_link *link)
 	} else if (gy_link_has(link, GY_LINK_FLAG_SUCCESSOR)) {
 		gy_peer_link_returned(links, link->peer);
 	}
+	gy_link_publish(link, GYRE_LINK_OPENED, 0);
 }
 
 void gy_link_abort(struct gy_link *link, int reason)

@@ -11,6 +11,7 @@
 #define GY_REMOTE_LINK_LINK_H
 
 #include <gyre/channel.h>
+#include <gyre/socket_address.h>
 
 #include "actor/home.h"
 #include "remote/link/frame_page.h"
@@ -135,8 +136,9 @@ struct gy_link {
 	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
 	uint64_t excused_ns; /* of the time since then: this loop did not listen */
 	struct gy_one_way back;
-	uint64_t dial_failed_ns; /* when a dial failed last */
-	int dial_error;		 /* why */
+	uint64_t dial_failed_ns;		    /* when a dial failed last */
+	int dial_error;				    /* why */
+	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX]; /* of the other side; see link_event.h */
 };
 
 static inline bool gy_link_has(const struct gy_link *link, enum gy_link_flag flag)

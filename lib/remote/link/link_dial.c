@@ -21,6 +21,7 @@
 #include "remote/link/in_flight.h"
 #include "remote/link/link.h"
 #include "remote/link/link_beat.h"
+#include "remote/link/link_event.h"
 #include "remote/link/link_flush.h"
 #include "remote/link/links.h"
 #include "remote/node.h"
@@ -75,6 +76,7 @@ static void dial_ended(struct gy_link *link, int reason)
 		link->failures += link->failures < UINT32_MAX;
 		gy_peer_dial_failed(link->links, link->peer);
 		gy_peer_unreachable(link, reason);
+		gy_link_publish(link, GYRE_LINK_FAILED, reason);
 	}
 	if (gy_link_has(link, GY_LINK_FLAG_REDIAL_AT_ONCE)) {
 		gy_link_clear(link, GY_LINK_FLAG_REDIAL_AT_ONCE);
@@ -121,6 +123,7 @@ static int call(struct gy_link *link, const char *address)
 		return -ESHUTDOWN;
 	}
 	link->local = gy_node_address_is_unix(address);
+	gy_link_set_address(link, address);
 	return gyre_system_connect(links->home->options.system, &connect, &socket);
 }
 
