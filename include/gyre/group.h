@@ -16,11 +16,15 @@
  * without members is a dead letter with GYRE_DROP_NO_ACTOR, and an ask fails with -ESRCH.
  *
  * Notices of one sender that reach the same member are dispatched in the order of the calls.
+ *
+ * gyre_ask_all() asks each member. The handler waits for all of them by GYRE_AWAIT(), or until
+ * enough have answered by GYRE_AWAIT_QUORUM().
  */
 #ifndef GYRE_GROUP_H
 #define GYRE_GROUP_H
 
 #include <gyre/actor.h>
+#include <gyre/stack.h>
 
 GYRE_BEGIN_DECLS
 
@@ -275,6 +279,137 @@ GYRE_API int gyre_system_group_size(struct gyre_system *system, struct gyre_addr
 GYRE_API int gyre_system_group_members(struct gyre_system *system, struct gyre_address group,
 				       uint32_t members_max, struct gyre_address *members,
 				       uint32_t *ret_count);
+
+/* ---- asking all ---- */
+
+/**
+ * struct gyre_asked - one of those that gyre_ask_all() has asked
+ * @future: its answer, or its error, as of gyre_ask()
+ * @member: who that is
+ */
+struct gyre_asked {
+	struct gyre_future future;
+	struct gyre_address member;
+};
+
+/**
+ * gyre_ask_all() - asks each member of a group
+ * @stack: the running stack, which will own the promises
+ * @group: the address of a group of this node, whatever its routing
+ * @mail: the question, of which each member gets a copy; one that owns something needs a function
+ *   that copies it, see gyre_copy_fn
+ * @timeout_ns: as for gyre_ask(), of each
+ * @asked_max: how many @ret_asked has room for, from 1 to GYRE_GROUP_MEMBERS_MAX
+ * @ret_asked: those who were asked, in the order of their loops; in the frame of @stack, or the
+ *   state of its actor
+ *
+ * Each member is asked as by gyre_ask(), also the running actor if it is one; each future tells its
+ * own end. A member that ends meanwhile, takes no asks or is too late has an error, and the others
+ * their answers. Members that join after the call are not asked.
+ *
+ * The handler awaits all that were asked by GYRE_AWAIT(), or enough answers by
+ * GYRE_AWAIT_QUORUM(). Answers are read by gyre_future_get(&asked->future, NAME), and end with the
+ * stack as those of other asks do.
+ *
+ *	GYRE_AWAIT(stack, frame->count = gyre_ask_all(stack, shops, gyre_new(stack, price_of, 7), 0,
+ *						      SHOPS_MAX, frame->asked));
+ *
+ * Return: how many were asked, 0 when the group has no member, or a negative errno, and then nobody
+ *   was.
+ * Errors:
+ *   -EINVAL  @group is not the address of a group of this node, @mail cannot be copied, @ret_asked
+ *            is NULL, or @asked_max is out of its bounds
+ *   -ENOBUFS  the group has more members than @asked_max
+ *   -ENOMEM  there is no memory for the copies, or @mail is NULL. Where there is none for a promise
+ *            the future of that member shows it
+ *   -ESRCH   the group has ended
+ * Ownership: @mail is taken, whatever is returned.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_ask_all(struct gyre_stack *stack, struct gyre_address group,
+			  struct gyre_mail *mail, uint64_t timeout_ns, uint32_t asked_max,
+			  struct gyre_asked *ret_asked);
+
+/**
+ * gyre_await_quorum() - waits until enough have answered, for GYRE_AWAIT_QUORUM()
+ * @stack: the running stack
+ * @point: where to resume, not 0; there the handler makes this call again
+ * @asked: those who were asked, by this stack
+ * @count: how many, up to GYRE_GROUP_MEMBERS_MAX
+ * @quorum: how many of them have to answer without an error
+ *
+ * Return: 0 when so many have answered, or so many have failed that the others are too few, and the
+ *   handler goes on at once; else what the handler must return at once.
+ * Errors:
+ *   -EINVAL  @point is 0, @count is out of its bounds, @asked is NULL and @count is not 0, or a
+ *            future of another stack, in the state of the actor, is among them
+ * Ownership: the frame and the message stay until the stack ends. @asked is read only inside of the
+ *   call.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_await_quorum(struct gyre_stack *stack, uint32_t point,
+			       const struct gyre_asked *asked, uint32_t count, uint32_t quorum);
+
+/**
+ * gyre_asked_answered() - how many have answered without an error
+ * @asked: those who were asked, by the running stack
+ * @count: how many they are
+ *
+ * Return: the number of those whose futures show 0: also of those that were replied to by a message
+ *   of another type than the handler looks for.
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler of the stack that owns them.
+ * Since: 0.1
+ */
+GYRE_API uint32_t gyre_asked_answered(const struct gyre_asked *asked, uint32_t count);
+
+/**
+ * gyre_asked_cancel() - gives up those who have not answered yet, as gyre_cancel() does
+ * @stack: the running stack, which owns their promises
+ * @asked: those who were asked
+ * @count: how many they are
+ *
+ * Their futures show -ECANCELED at once. GYRE_AWAIT() then waits for none of them any more.
+ *
+ * Return: how many were given up, at most GYRE_GROUP_MEMBERS_MAX, or a negative errno.
+ * Errors:
+ *   -EINVAL  @asked is NULL and @count is not 0, or @count is larger than that
+ * Ownership: nothing changes hands.
+ * Context: loop thread, phases 2 and 3, inside a handler.
+ * Since: 0.1
+ */
+GYRE_API int gyre_asked_cancel(struct gyre_stack *stack, const struct gyre_asked *asked,
+			       uint32_t count);
+
+/**
+ * GYRE_AWAIT_QUORUM() - waits until enough of those whom gyre_ask_all() has asked have answered
+ * @STACK: the running stack
+ * @ASKED: an array of struct gyre_asked in the frame
+ * @COUNT: how many were asked, which is kept in the frame too
+ * @QUORUM: how many have to answer; 1 for the first answer
+ *
+ * Goes on as soon as so many have answered without an error, or so many have failed that the others
+ * are too few: gyre_asked_answered() tells. Answers and errors of all that have completed may be
+ * read then. Those who have not answered stay outstanding; gyre_asked_cancel() gives them up, and
+ * so does the end of the stack.
+ *
+ * The arguments are evaluated anew whenever the handler goes on here, so they must not be local
+ * variables. Use at most one on a source line, and none inside a switch of the handler.
+ */
+#define GYRE_AWAIT_QUORUM(STACK, ASKED, COUNT, QUORUM)                                    \
+	do {                                                                              \
+		__attribute__((fallthrough));                                             \
+	case __LINE__: {                                                                  \
+		const int gyre_result_ =                                                  \
+			gyre_await_quorum((STACK), __LINE__, (ASKED), (COUNT), (QUORUM)); \
+                                                                                          \
+		if (gyre_result_ != 0) {                                                  \
+			return gyre_result_;                                              \
+		}                                                                         \
+	}                                                                                 \
+	} while (0)
 
 GYRE_END_DECLS
 

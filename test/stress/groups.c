@@ -1,8 +1,8 @@
 /*
  * Members join, leave, end and are replaced while actors on all loops and threads from outside
- * route through their groups, one group for each kind of routing; and groups are spawned, used and
- * stopped in between. Everything that was sent must have been handled or lost for a reason, and
- * arrive as it was written.
+ * route through their groups, one group for each kind of routing, and ask all members; and groups
+ * are spawned, used and stopped in between. Everything that was sent must have been handled or lost
+ * for a reason, and arrive as it was written.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,6 +15,7 @@ enum {
 	LOOPS = 3,
 	GROUPS = GYRE_ROUTING_LESS_LOADED + 1,
 	MEMBERS = 9,
+	ASKED_MAX = 2 * MEMBERS,
 	STEPS = 1500,
 	EACH_STEP = 8,
 	THREADS = 2,
@@ -24,6 +25,7 @@ enum {
 static struct gyre_address groups[GROUPS];
 static uint32_t unfinished = LOOPS;
 static uint64_t changes;
+static uint64_t gathered; /* answers; atomic */
 
 static uint64_t key_of(const struct gyre_type *type, const void *message)
 {
@@ -140,7 +142,41 @@ struct sender {
 
 struct sender_frame {
 	struct gyre_future future;
+	struct gyre_asked asked[ASKED_MAX];
+	uint32_t count;
+	uint32_t quorum;
 };
+
+static void ask_members(struct gyre_stack *stack, struct sender *sender)
+{
+	struct sender_frame *frame = (struct sender_frame *)gyre_frame(stack);
+	int r = gyre_ask_all(stack, groups[stress_random(&sender->random, GROUPS)],
+			     load_new(stack, sender->steps), GYRE_FOREVER, ASKED_MAX, frame->asked);
+
+	check(r >= 0 || r == -ENOBUFS);
+	frame->count = r < 0 ? 0 : (uint32_t)r;
+	frame->quorum = stress_random(&sender->random, MEMBERS);
+}
+
+/* Enough have answered, or too many have failed; and each answer is its own. */
+static void check_members(struct gyre_stack *stack, const struct sender *sender)
+{
+	const struct sender_frame *frame = (const struct sender_frame *)gyre_frame(stack);
+	uint32_t answered = gyre_asked_answered(frame->asked, frame->count);
+	uint32_t failed = 0;
+
+	for (uint32_t i = 0; i < frame->count; i++) {
+		const struct gyre_future *future = &frame->asked[i].future;
+		int error = gyre_future_error(future);
+
+		failed += error < 0 && error != -EINPROGRESS;
+		check(error != 0 || load_check(gyre_future_get(future, load)) == sender->steps + 1);
+	}
+	check(answered >= frame->quorum || frame->count - failed < frame->quorum);
+	(void)gy_fetch_add(&gathered, answered);
+	check(gyre_asked_cancel(stack, frame->asked, frame->count) ==
+	      (int)(frame->count - answered - failed));
+}
 
 static int step(struct gyre_stack *stack)
 {
@@ -163,6 +199,11 @@ static int step(struct gyre_stack *stack)
 				    load_new(stack, sender->steps), GYRE_FOREVER, &frame->future));
 		check(gyre_future_failed(&frame->future) ||
 		      load_check(gyre_future_get(&frame->future, load)) == sender->steps + 1);
+	}
+	if (sender->steps % 4 == 2) {
+		ask_members(stack, sender);
+		GYRE_AWAIT_QUORUM(stack, frame->asked, frame->count, frame->quorum);
+		check_members(stack, sender);
 	}
 	if (++sender->steps < STEPS) {
 		return gyre_notify(stack, gyre_self(stack), load_new(stack, 0));
@@ -237,8 +278,9 @@ int main(int argc, char **argv)
 		check(pthread_join(threads[i], NULL) == 0);
 	}
 	counters = stress_end(system);
-	check(changes > 0);
-	(void)printf("%llu sent, %llu handled, %llu changes\n", (unsigned long long)counters.sent,
-		     (unsigned long long)counters.handled, (unsigned long long)changes);
+	check(changes > 0 && gathered > 0);
+	(void)printf("%llu sent, %llu handled, %llu changes, %llu answers gathered\n",
+		     (unsigned long long)counters.sent, (unsigned long long)counters.handled,
+		     (unsigned long long)changes, (unsigned long long)gathered);
 	return 0;
 }

@@ -103,6 +103,12 @@ def read_all(connection):
 # ---- programs that end by themselves ----
 
 
+def test_ask_all():
+    out = run("ask_all")
+    expect(out.startswith("of 6 shops 4 answer, the cheapest with 101 cents\n"), out)
+    expect(re.search(r"\nthe first answer is 1\d\d cents, and [0-5] are given up\n", out) is not None, out)
+
+
 def test_await():
     expect(run("await") == "mirror 2 answers first; the other ask: Operation canceled\n", "another mirror")
 

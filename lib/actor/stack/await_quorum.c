@@ -1,0 +1,104 @@
+/*
+ * Waiting until enough of some have answered. A promise that completes only counts down a number,
+ * as for gyre_await_all(), and looks at no error. So the handler is resumed when the fewest
+ * promises have completed that could end its wait, counts, and waits again for fewer: with @needed
+ * answers still to come and @spare failures still allowed, for the lesser of @needed and
+ * @spare + 1. For the first answer, and where all have to answer, that is each completion; for a
+ * majority of those who all answer it is one.
+ */
+#include <errno.h>
+
+#include <gyre/group.h>
+
+#include "actor/stack/promise_places.h"
+#include "actor/stack/stack.h"
+
+static bool are_own(const struct gy_stack *stack, const struct gyre_asked *asked, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct gy_promise *promise = gy_promise_of(&asked[i].future);
+
+		if (promise != NULL && promise->stack != stack) {
+			return false;
+		}
+	}
+	return true;
+}
+
+uint32_t gyre_asked_answered(const struct gyre_asked *asked, uint32_t count)
+{
+	uint32_t answered = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		answered += gyre_future_error(&asked[i].future) == 0;
+	}
+	return answered;
+}
+
+static uint32_t count_outstanding(const struct gyre_asked *asked, uint32_t count)
+{
+	uint32_t outstanding = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		outstanding += gyre_future_error(&asked[i].future) == -EINPROGRESS;
+	}
+	return outstanding;
+}
+
+/* What has completed is marked too, to be kept. */
+static void mark(const struct gyre_asked *asked, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct gy_promise *promise = gy_promise_of(&asked[i].future);
+
+		if (promise != NULL) {
+			promise->is_awaited = true;
+		}
+	}
+}
+
+static bool are_valid(const struct gyre_asked *asked, uint32_t count)
+{
+	return count <= GYRE_GROUP_MEMBERS_MAX && (asked != NULL || count == 0);
+}
+
+int gyre_await_quorum(struct gyre_stack *stack, uint32_t point, const struct gyre_asked *asked,
+		      uint32_t count, uint32_t quorum)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	uint32_t answered;
+	uint32_t outstanding;
+	uint32_t needed;
+	uint32_t spare;
+
+	if (point == 0 || !are_valid(asked, count) || !are_own(s, asked, count)) {
+		return -EINVAL;
+	}
+	answered = gyre_asked_answered(asked, count);
+	outstanding = count_outstanding(asked, count);
+	if (answered >= quorum || quorum - answered > outstanding) {
+		return 0;
+	}
+	needed = quorum - answered;
+	spare = outstanding - needed;
+	if (s->marked || s->marked_any) {
+		gy_promises_remove_marks(s);
+	}
+	mark(asked, count);
+	s->marked_any = true; /* marks of those that do not count any more may stay behind */
+	gy_promises_recycle_others(s);
+	return gy_stack_suspend(s, point, needed <= spare ? needed : spare + 1);
+}
+
+int gyre_asked_cancel(struct gyre_stack *stack, const struct gyre_asked *asked, uint32_t count)
+{
+	int given_up = 0;
+
+	if (!are_valid(asked, count)) {
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		given_up += gyre_cancel(stack, &asked[i].future) == 0;
+	}
+	return given_up;
+}

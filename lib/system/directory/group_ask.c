@@ -1,0 +1,142 @@
+/*
+ * Asking all members of a group: a copy of the question for each, and an ask as any other, so that
+ * time-outs, ends of members and the end of the asker need no code here. All copies are made before
+ * the first is sent: a question that cannot be asked of all is asked of none.
+ */
+#include <errno.h>
+
+#include "actor/mail/send.h"
+#include "actor/mail/tail.h"
+#include "actor/stack/stack.h"
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/happens.h"
+#include "system/directory/groups.h"
+#include "system/system.h"
+
+/* A question on its way to all. */
+struct question {
+	struct gyre_stack *stack;
+	struct gy_home *home;
+	const struct gy_members *members; /* NULL for none */
+	struct gy_node *copies;		  /* one for each that is asked, in a list */
+	uint64_t timeout_ns;
+};
+
+static void drop_copies(struct question *question)
+{
+	while (question->copies != NULL) {
+		struct gy_node *next = question->copies->next;
+
+		gy_mail_put(question->home, gy_mail_of(question->copies));
+		question->copies = next;
+	}
+}
+
+static int make_copies(struct question *question, const struct gyre_mail *mail, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct gyre_mail *copy = gy_mail_copy(question->home, mail);
+
+		if (copy == NULL) {
+			drop_copies(question);
+			return -ENOMEM;
+		}
+		gy_mail_renew(copy);
+		copy->node.next = question->copies;
+		question->copies = &copy->node;
+	}
+	return 0;
+}
+
+static bool is_there(const struct gy_member *member)
+{
+	return gy_load_relaxed(&member->gone) == 0;
+}
+
+/* Notes whom to ask, since a member may go between two looks. Returns how many that is. */
+static int choose(const struct question *question, uint32_t max, struct gyre_asked *asked)
+{
+	const struct gy_members *members = question->members;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; members != NULL && i < members->count; i++) {
+		if (!is_there(&members->member[i])) {
+			continue;
+		}
+		if (count == max) {
+			return -ENOBUFS;
+		}
+		asked[count++].member = members->member[i].address;
+	}
+	return (int)count;
+}
+
+static void ask_each(struct question *question, uint32_t count, struct gyre_asked *asked)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct gyre_mail *copy = gy_mail_of(question->copies);
+
+		gy_assert(question->copies != NULL);
+		question->copies = question->copies->next;
+		asked[i].member = gy_address_shown(question->home, asked[i].member);
+		/* The future shows what it returns. */
+		(void)gyre_ask(question->stack, asked[i].member, copy, question->timeout_ns,
+			       &asked[i].future);
+	}
+	gy_assert(question->copies == NULL);
+}
+
+static int ask_members(struct question *question, const struct gyre_mail *mail, uint32_t asked_max,
+		       struct gyre_asked *asked)
+{
+	int count = choose(question, asked_max, asked);
+	int r = count <= 0 ? count : make_copies(question, mail, (uint32_t)count);
+
+	if (r == 0) {
+		ask_each(question, (uint32_t)count, asked);
+	}
+	return r < 0 ? r : count;
+}
+
+static int ask_group(struct question *question, struct gyre_address address,
+		     const struct gyre_mail *mail, uint32_t asked_max, struct gyre_asked *asked)
+{
+	const struct gy_groups *groups = gy_groups_of(question->home->options.system);
+	struct gy_group *group;
+	int r;
+
+	if (address.loop != GY_GROUP_LOOP || !gy_is_of_node(groups->homes->node, address) ||
+	    !gy_type_can_be_copied(mail->type) || asked == NULL || asked_max == 0 ||
+	    asked_max > GYRE_GROUP_MEMBERS_MAX) {
+		return -EINVAL;
+	}
+	group = gy_group_find(groups, address);
+	if (group == NULL) {
+		return -ESRCH;
+	}
+	question->members = gy_load_acquire(&group->members);
+	r = ask_members(question, mail, asked_max, asked);
+	if (question->members != NULL) {
+		gy_happens_before((void *)(uintptr_t)question->members);
+	}
+	gy_happens_before(group);
+	return r;
+}
+
+int gyre_ask_all(struct gyre_stack *stack, struct gyre_address group, struct gyre_mail *mail,
+		 uint64_t timeout_ns, uint32_t asked_max, struct gyre_asked *ret_asked)
+{
+	struct question question = { .stack = stack,
+				     .home = gy_stack_of(stack)->home,
+				     .timeout_ns = timeout_ns };
+	int r;
+
+	if (gy_mail_is_missing(mail)) {
+		return gy_mail_report_no_memory(mail);
+	}
+	mail = gy_mail_given(question.home, mail);
+	r = ask_group(&question, group, mail, asked_max, ret_asked);
+	gy_mail_put(question.home, mail);
+	return r;
+}
