@@ -12,10 +12,14 @@
  * gracefully.
  *
  * A member leaves all its groups when it stops, before its watchers are told; a restart keeps it.
- * Mail that was routed to it just before shares its fate: it is a dead letter. A notice to a group
- * without members is a dead letter with GYRE_DROP_NO_ACTOR, and an ask fails with -ESRCH.
+ * Mail that was routed to it just before shares its fate: it is a dead letter. A member that goes
+ * as its group shrinks loses none. A notice to a group without members is a dead letter with
+ * GYRE_DROP_NO_ACTOR, and an ask fails with -ESRCH.
  *
  * Notices of one sender that reach the same member are dispatched in the order of the calls.
+ *
+ * A spawned group can grow and shrink between bounds, by the mail that waits for its members: see
+ * struct gyre_group_options.
  *
  * gyre_ask_all() asks each member. The handler waits for all of them by GYRE_AWAIT(), or until
  * enough have answered by GYRE_AWAIT_QUORUM().
@@ -75,13 +79,50 @@ enum gyre_routing {
  * @routing: which member gets a message
  * @key: for GYRE_ROUTING_BY_KEY
  * @detached: the members are not children of the spawning actor, so that they may outlive it
+ * @shrink_after_ns: for how long little mail must have waited before members go, in nanoseconds; 0
+ *   for GYRE_GROUP_SHRINK_AFTER_NS
+ * @count_max: how many members it may grow to, up to GYRE_GROUP_MEMBERS_MAX; 0 for a group that
+ *   neither grows nor shrinks, and then the other three are 0
+ * @count_min: how many it keeps, from 1 to @count_max; 0 for 1
+ * @grow_above: it grows when more asks and notices wait than that for each member, up to
+ *   GYRE_GROUP_GROW_ABOVE_MAX; 0 for GYRE_GROUP_GROW_ABOVE
+ * @reserved: 0
+ *
+ * A group with @count_max begins with @count members, or with @count_min if that is 0. Its mail is
+ * looked at every 5 ms. When more than the mark waits it gets as many members as bring that down
+ * to the mark, but not more than it has. It shrinks by one member at a look when, for the given
+ * time, half of the mark would not have been passed with one member fewer. A member that is to go
+ * gets no more messages of the group, has first handled all that were sent to it by way of the
+ * group, and stops as by gyre_stop_gracefully(): what is suspended may end. A member that ends is
+ * replaced where fewer than @count_min are left, unless it was the last. Members that have joined
+ * count, but only those that were made with the group or by it are stopped.
+ *
+ * Growing needs memory and @actor_class for as long as the group lives, and a copy of the argument,
+ * as for a @count of 0. The log tells of each change (at the level of information); a snapshot
+ * shows how many actors of the class there are.
  */
 struct gyre_group_options {
 	uint32_t count;
 	enum gyre_routing routing;
 	gyre_key_fn key;
 	bool detached;
+	uint64_t shrink_after_ns;
+	uint32_t count_max;
+	uint32_t count_min;
+	uint32_t grow_above;
+	uint32_t reserved;
 };
+
+/** GYRE_GROUP_GROW_ABOVE - above how many waiting messages a member a group grows if nothing is
+ * said
+ */
+#define GYRE_GROUP_GROW_ABOVE 16
+
+/** GYRE_GROUP_GROW_ABOVE_MAX - the highest mark that may be asked for */
+#define GYRE_GROUP_GROW_ABOVE_MAX (1 << 20)
+
+/** GYRE_GROUP_SHRINK_AFTER_NS - for how long little mail must have waited if nothing is said */
+#define GYRE_GROUP_SHRINK_AFTER_NS GYRE_SECONDS(1)
 
 /** gyre_group_spawn_sized() - gyre_group_spawn() with the sizes in the program */
 GYRE_API int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_class *actor_class,
@@ -177,8 +218,8 @@ GYRE_API int gyre_system_group_create_sized(struct gyre_system *system,
 /**
  * gyre_system_group_create() - makes an empty group
  * @system: where
- * @options: the routing, and the key function where it needs one; @count and @detached are ignored.
- *   NULL for the defaults
+ * @options: the routing, and the key function where it needs one; what is said of members is
+ *   ignored. NULL for the defaults
  * @ret_address: the address of the group
  *
  * Return: 0, or a negative errno.

@@ -30,6 +30,7 @@ YOUNGER = {
     "gyre_class_snapshot": ["busy_ns"],
     "gyre_connect_options": ["place"],
     "gyre_counters": ["allocations"],
+    "gyre_group_options": ["shrink_after_ns", "count_max", "count_min", "grow_above", "reserved"],
     "gyre_handler": ["send_file"],
     "gyre_idle_options": ["close"],
     "gyre_loop_snapshot": ["promises"],

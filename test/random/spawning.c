@@ -250,6 +250,7 @@ void spawn_group(struct gyre_stack *stack)
 		.detached = one_in(&self->random, 4),
 	};
 	const struct gyre_spawn_options anywhere = { .place = GYRE_PLACE_ROUND_ROBIN };
+	bool elastic = one_in(&self->random, 3);
 	uint32_t number = gy_add_relaxed(&world->groups_count, 1) + 1;
 	uint8_t class = draw_class(&self->random, options.detached);
 	struct gyre_mail *mail;
@@ -260,6 +261,11 @@ void spawn_group(struct gyre_stack *stack)
 		return;
 	}
 	group = &world->groups[number];
+	if (elastic) { /* it shrinks as soon as it can */
+		options.count_max = 5;
+		options.grow_above = 1;
+		options.shrink_after_ns = 1;
+	}
 	group->spawned = true;
 	group->everyone = options.routing == GYRE_ROUTING_ALL;
 	mail = gyre_new(stack, birth, .world = world, .random = gy_random_next(&self->random),

@@ -175,6 +175,10 @@ def test_group():
         expect(len({worker for _, worker in own}) == 1, own)
 
 
+def test_grow():
+    expect(run("grow") == "100 parcels are packed, by up to 4\n", "another number of packers")
+
+
 def test_inspect():
     out = run("inspect")
     expect(out.startswith("player: 100000 messages handled\n"), out)

@@ -1,7 +1,8 @@
 /*
- * Groups when loops come and go. A group that was made with one member a loop remembers how its
- * members are made, and gets one on each loop that comes. A member that has a parent is made where
- * that lives, as all children are: so a parent that stops knows of it.
+ * Members that are made later. A group that was made with one member a loop remembers how its
+ * members are made, and gets one on each loop that comes; so does one that grows, see
+ * group_keeper.c. A member that has a parent is made where that lives, as all children are: so a
+ * parent that stops knows of it.
  */
 #include <errno.h>
 
@@ -9,6 +10,7 @@
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
+#include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"
 #include "system/system.h"
 
@@ -126,6 +128,16 @@ struct order {
 	uint32_t loop;
 };
 
+/* One that grows gets a member on whatever loop; 0, or a negative errno. */
+static int add_ordered(struct gy_groups *groups, struct gy_group *group, struct gy_house *parent,
+		       uint32_t loop)
+{
+	gy_assert(group->keeper->ordered > 0);
+	group->keeper->ordered--;
+	loop %= gy_loops_count(groups->homes->loops);
+	return add_one(groups, group, parent, loop);
+}
+
 static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 {
 	struct order *order = gy_container_of(task, struct order, task);
@@ -133,6 +145,7 @@ static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 	struct gy_house *parent =
 		gy_house_find(gy_home_of(loop), order->parent.slot, order->parent.cookie);
 	struct gy_group *group;
+	int r = 0;
 
 	if (parent != NULL && gy_house_is_away(parent)) {
 		gy_loop_post_task(loop, task); /* it will soon be back */
@@ -140,21 +153,25 @@ static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 	}
 	(void)pthread_mutex_lock(&groups->mutex);
 	group = gy_group_find(groups, order->group);
-	if (group != NULL && parent != NULL) {
+	if (group != NULL && group->keeper != NULL) {
+		r = parent == NULL ? -ESHUTDOWN : add_ordered(groups, group, parent, order->loop);
+	} else if (group != NULL && parent != NULL) {
 		add_or_log(groups, group, parent, order->loop);
+	}
+	if (r < 0 && r != -ESHUTDOWN) {
+		log_lack(groups, group->recipe->class->name, order->loop, r);
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 	gy_loop_node_put(loop, &task->node);
 }
 
-static void order_child(struct gyre_system *system, struct gy_group *group, uint32_t loop)
+static int order_child(struct gyre_system *system, struct gy_group *group, uint32_t loop)
 {
 	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
 	struct order *order;
 
 	if (node == NULL) {
-		log_lack(gy_groups_of(system), group->recipe->class->name, loop, -ENOMEM);
-		return;
+		return -ENOMEM;
 	}
 	order = gy_container_of(node, struct order, task.node);
 	order->task.run = spawn_child;
@@ -163,6 +180,21 @@ static void order_child(struct gyre_system *system, struct gy_group *group, uint
 	order->parent = group->recipe->parent;
 	order->loop = loop;
 	gy_loop_post_task(&system->homes.homes[order->parent.loop].loop, &order->task);
+	return 0;
+}
+
+int gy_group_add_spawned(struct gyre_system *system, struct gy_group *group)
+{
+	uint32_t loop =
+		gy_add_relaxed(&system->next_loop[false], 1) % gy_loops_count(system->homes.loops);
+	int r;
+
+	if (group->recipe->parent.cookie == 0) {
+		return add_one(gy_groups_of(system), group, NULL, loop);
+	}
+	r = order_child(system, group, loop);
+	group->keeper->ordered += r == 0;
+	return r;
 }
 
 /* ---- all groups ---- */
@@ -187,9 +219,16 @@ static void for_each(struct gyre_system *system, group_fn call, uint32_t from, u
 
 static void grow(struct gyre_system *system, struct gy_group *group, uint32_t from, uint32_t to)
 {
-	for (uint32_t loop = from; loop < to && group->recipe != NULL; loop++) {
+	if (group->recipe == NULL || group->keeper != NULL) {
+		return;
+	}
+	for (uint32_t loop = from; loop < to; loop++) {
 		if (group->recipe->parent.cookie != 0) {
-			order_child(system, group, loop);
+			int r = order_child(system, group, loop);
+
+			if (r < 0) {
+				log_lack(gy_groups_of(system), group->recipe->class->name, loop, r);
+			}
 		} else {
 			add_or_log(gy_groups_of(system), group, NULL, loop);
 		}

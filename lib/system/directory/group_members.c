@@ -165,8 +165,7 @@ static void make_anew(struct gy_groups *groups, struct gy_group *group)
 	/* Else the mark must do until the next change. */
 }
 
-static void remove_from(struct gy_groups *groups, struct gy_group *group,
-			struct gyre_address member)
+void gy_group_drop(struct gy_groups *groups, struct gy_group *group, struct gyre_address member)
 {
 	if (mark(group->members, member)) {
 		make_anew(groups, group);
@@ -200,7 +199,7 @@ void gy_group_remove(struct gy_groups *groups, struct gyre_address group,
 	(void)pthread_mutex_lock(&groups->mutex);
 	found = gy_group_find(groups, group);
 	if (found != NULL) {
-		remove_from(groups, found, member);
+		gy_group_drop(groups, found, member);
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 }

@@ -11,6 +11,7 @@
 #include "actor/stack/stack.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"
 #include "system/outside_count.h"
 #include "system/system.h"
@@ -20,7 +21,8 @@ struct making {
 	struct gyre_system *system;
 	struct gy_home *home; /* NULL outside of actors */
 	struct gyre_group_options options;
-	struct gy_spawn_order order; /* its argument is the one to be copied */
+	struct gy_spawn_order order;	/* its argument is the one to be copied */
+	struct gy_group_keeper *keeper; /* until the group has it; NULL for none */
 	uint32_t count;
 	uint32_t made;
 	struct gyre_address *addresses; /* of those that were made */
@@ -43,9 +45,10 @@ static int make_one(struct making *making)
 	struct gyre_system *system = making->system;
 	struct gyre_address *address = &making->addresses[making->made];
 	struct gy_spawn_order order = making->order;
-	uint32_t loop = making->options.count == 0 ? making->made
-						   : gy_add_relaxed(&system->next_loop[false], 1) %
-							     gy_loops_count(system->homes.loops);
+	bool on_each = making->options.count == 0 && !gy_group_is_elastic(&making->options);
+	uint32_t loop = on_each ? making->made
+				: gy_add_relaxed(&system->next_loop[false], 1) %
+					  gy_loops_count(system->homes.loops);
 	int r = copy_argument(making, &order.argument);
 
 	if (r == 0) {
@@ -86,9 +89,12 @@ static int make_members(struct making *making, struct gy_group *group)
 	int r = 0;
 
 	making->order.group = group->address;
-	making->order.counted = group->routing == GYRE_ROUTING_LESS_LOADED;
-	if (making->options.count == 0) {
+	making->order.counted =
+		group->routing == GYRE_ROUTING_LESS_LOADED || gy_group_is_elastic(&making->options);
+	if (making->options.count == 0 && !gy_group_is_elastic(&making->options)) {
 		making->count = gy_loops_count(making->system->homes.loops);
+	}
+	if (making->options.count == 0 || gy_group_is_elastic(&making->options)) {
 		r = gy_group_set_recipe(group, &making->order);
 	}
 	while (r == 0 && making->made < making->count) {
@@ -104,6 +110,18 @@ static int make_members(struct making *making, struct gy_group *group)
 	return r;
 }
 
+static void publish(struct making *making, struct gy_groups *groups, struct gy_group *group,
+		    struct gyre_address *ret_address)
+{
+	*ret_address = gy_address_shown(&groups->homes->homes[0], group->address);
+	group->keeper = making->keeper;
+	gy_group_publish(groups, group);
+	if (group->keeper != NULL) {
+		making->keeper = NULL;
+		gy_group_keeper_start(groups, group);
+	}
+}
+
 static int make_group(struct making *making, struct gyre_address *ret_address)
 {
 	struct gy_groups *groups = gy_groups_of(making->system);
@@ -117,12 +135,29 @@ static int make_group(struct making *making, struct gyre_address *ret_address)
 		if (r < 0) {
 			gy_group_end(groups, group);
 		} else {
-			*ret_address = gy_address_shown(&groups->homes->homes[0], group->address);
-			gy_group_publish(groups, group);
+			publish(making, groups, group, ret_address);
 		}
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 	return r;
+}
+
+/* Takes what it needs of memory, besides the members'. */
+static int prepare(struct making *making)
+{
+	const struct gyre_group_options *options = &making->options;
+
+	making->count = options->count == 0 ? making->system->options.loops_max : options->count;
+	if (gy_group_is_elastic(options)) {
+		making->keeper = gy_group_keeper_create(making->system, options);
+		if (making->keeper == NULL) {
+			return -ENOMEM;
+		}
+		making->count = options->count == 0 ? making->keeper->count_min : options->count;
+	}
+	making->addresses =
+		(struct gyre_address *)gy_memory_get(making->count * sizeof(*making->addresses));
+	return making->addresses == NULL ? -ENOMEM : 0;
 }
 
 static int make(struct making *making, struct gyre_address *ret_address)
@@ -133,13 +168,13 @@ static int make(struct making *making, struct gyre_address *ret_address)
 			? -EINVAL
 			: 0;
 
-	making->count = making->options.count == 0 ? making->system->options.loops_max
-						   : making->options.count;
 	if (r == 0) {
-		making->addresses = (struct gyre_address *)gy_memory_get(
-			making->count * sizeof(*making->addresses));
-		r = making->addresses == NULL ? -ENOMEM : make_group(making, ret_address);
+		r = prepare(making);
 	}
+	if (r == 0) {
+		r = make_group(making, ret_address);
+	}
+	gy_memory_put(making->keeper);
 	gy_memory_put(making->addresses);
 	gy_mail_put_anywhere(making->home, making->order.argument);
 	return r;
@@ -190,7 +225,7 @@ int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_class *ac
 	if (r < 0) {
 		return r;
 	}
-	if (making.options.count == 1) {
+	if (making.options.count == 1 && !gy_group_is_elastic(&making.options)) {
 		const struct gyre_spawn_options one = { .detached = making.options.detached };
 
 		return gyre_spawn(stack, making.order.class, argument, &one, ret_address);
@@ -219,7 +254,7 @@ int gyre_system_group_spawn_sized(struct gyre_system *system, const struct gyre_
 	if (r < 0) {
 		return r;
 	}
-	if (making.options.count == 1) {
+	if (making.options.count == 1 && !gy_group_is_elastic(&making.options)) {
 		return gyre_system_spawn(system, making.order.class, argument, NULL, ret_address);
 	}
 	return make_with(&making, argument, ret_address);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "system/directory/directory.h"
+#include "system/directory/group_keeper.h"
 #include "system/system.h"
 
 struct gy_groups *gy_groups_of(struct gyre_system *system)
@@ -37,6 +38,7 @@ void gy_groups_init(struct gy_groups *groups, const struct gy_homes *homes, stru
 
 void gy_groups_fini(struct gy_groups *groups)
 {
+	gy_group_keepers_fini(groups);
 	for (uint32_t i = 0; i < GY_GROUP_CHUNKS && groups->chunks[i] != NULL; i++) {
 		for (uint32_t j = 0; j < GY_GROUPS_A_CHUNK; j++) {
 			struct gy_group *group = groups->chunks[i]->groups[j];
@@ -56,7 +58,8 @@ bool gy_group_options_are_valid(const struct gyre_group_options *options)
 {
 	return options->count <= GYRE_GROUP_MEMBERS_MAX &&
 	       (unsigned)options->routing <= GYRE_ROUTING_LESS_LOADED &&
-	       (options->routing != GYRE_ROUTING_BY_KEY || options->key != NULL);
+	       (options->routing != GYRE_ROUTING_BY_KEY || options->key != NULL) &&
+	       gy_group_bounds_are_valid(options);
 }
 
 static int find_number(struct gy_groups *groups, uint32_t *ret_number)

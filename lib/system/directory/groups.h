@@ -51,7 +51,9 @@ struct gy_group {
 	enum gyre_routing routing;
 	gyre_key_fn key;
 	bool spawned;
-	struct gy_group_recipe *recipe; /* with one member a loop; else NULL. Under the mutex */
+	/* With one member a loop, or a keeper; else NULL. Under the mutex. */
+	struct gy_group_recipe *recipe;
+	struct gy_group_keeper *keeper; /* of one that grows and shrinks; else NULL */
 	struct gy_members *members;	/* atomic; NULL for none */
 	struct gy_cursor cursors[];
 };
@@ -69,6 +71,7 @@ struct gy_groups {
 	pthread_mutex_t mutex; /* guards the rest, and all that is written above */
 	uint32_t hint;	       /* no number below it is free */
 	uint32_t cookie;
+	struct gy_group_keeper *keepers; /* all; see group_keeper.h */
 };
 
 struct gy_membership {
@@ -110,6 +113,8 @@ void gy_group_refuse(struct gy_home *home, struct gyre_address member, struct gy
 void gy_groups_withdraw(struct gy_groups *groups, struct gy_house *house,
 			struct gy_membership *first);
 
+/* Under the mutex: a member leaves, or one that has left already. */
+void gy_group_drop(struct gy_groups *groups, struct gy_group *group, struct gyre_address member);
 /* Under the mutex: those on the loops from @from to before @to leave. */
 void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint32_t from,
 			  uint32_t to);
@@ -119,6 +124,9 @@ void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint
 /* Remembers how members are made; -ENOMEM. Under the mutex. */
 int gy_group_set_recipe(struct gy_group *group, const struct gy_spawn_order *order);
 void gy_group_free_recipe(struct gy_group *group);
+/* Makes one more member of a group with a keeper, on some loop: 0, also where its parent is to make
+ * it, or a negative errno. Under the mutex, on the first loop. */
+int gy_group_add_spawned(struct gyre_system *system, struct gy_group *group);
 /* Loops have come: groups with one member a loop get one there. Those whose members have a parent
  * get it when its loop has done what is posted to it here. */
 void gy_groups_grow(struct gyre_system *system, uint32_t from, uint32_t to);

@@ -85,7 +85,9 @@ static const struct gyre_class member_class = {
 static struct gyre_address make(struct gyre_stack *stack, uint32_t count, enum gyre_routing routing,
 				gyre_key_fn key)
 {
-	const struct gyre_group_options options = { count, routing, key, false };
+	const struct gyre_group_options options = { .count = count,
+						    .routing = routing,
+						    .key = key };
 	struct gyre_address group = { 0 };
 
 	expect(gyre_group_spawn(stack, &member_class, gyre_new(stack, number, 1), &options,
@@ -345,7 +347,8 @@ static const struct gyre_class worker_class = {
 
 static int spare_the_busy(struct gyre_stack *stack)
 {
-	const struct gyre_group_options options = { 2, GYRE_ROUTING_LESS_LOADED, NULL, false };
+	const struct gyre_group_options options = { .count = 2,
+						    .routing = GYRE_ROUTING_LESS_LOADED };
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);

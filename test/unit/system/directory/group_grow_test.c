@@ -1,0 +1,343 @@
+/*
+ * Groups that grow and shrink by the mail that waits for their members. Members take their notices
+ * one after the other, each for a while, so that mail waits without keeping a loop busy.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include <gyre/group.h>
+#include <gyre/outside.h>
+
+#include "base/atomic.h"
+
+TestSuite(group_grow, .timeout = 60);
+
+enum { LOOPS = 3, MOST = 5, LEAST = 2, MUCH = 400 };
+
+struct grow_frame {
+	struct gyre_future future;
+	struct gyre_future answer;
+	struct gyre_address group;
+	uint32_t most; /* members that were seen */
+	uint32_t sent;
+};
+
+static uint32_t handled; /* atomic, as the others */
+static uint32_t mounted;
+static uint32_t cleaned;
+static uint64_t argument_sum;
+static uint64_t work_ns = GYRE_MICROSECONDS(300);
+
+static struct grow_frame *frame_of(struct gyre_stack *stack)
+{
+	return (struct grow_frame *)gyre_frame(stack);
+}
+
+/* ---- members ---- */
+
+static int arrive(struct gyre_stack *stack)
+{
+	const struct number *argument = gyre_message(stack, number);
+
+	(void)gy_fetch_add(&mounted, 1);
+	(void)gy_fetch_add(&argument_sum, argument == NULL ? 0 : argument->value);
+	return gyre_return(stack);
+}
+
+/* A notice of 0 ends the member. */
+static int work(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	if (gyre_message(stack, number)->value == 0) {
+		return gyre_stop(stack, gyre_self(stack));
+	}
+	GYRE_AWAIT(stack, gyre_sleep(stack, work_ns, &frame_of(stack)->future));
+	(void)gy_fetch_add(&handled, 1);
+	GYRE_END(stack);
+}
+
+/* Long, and not alone. */
+static int answer(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(300), &frame_of(stack)->future));
+	return gyre_reply(stack, gyre_new(stack, number, 1));
+	GYRE_END(stack);
+}
+
+static void leave(void *state)
+{
+	(void)state;
+	(void)gy_fetch_add(&cleaned, 1);
+}
+
+static bool is_work(const struct gyre_type *type, const void *message)
+{
+	return type->id == GYRE_ID(number) && ((const struct number *)message)->value != 1;
+}
+
+static const struct gyre_class member_class = {
+	.name = "member",
+	.frame_bytes = sizeof(struct grow_frame),
+	.mount = arrive,
+	.behaviour = { .notice = work, .ask = answer },
+	.clean = leave,
+	.barrier = is_work,
+};
+
+static struct gyre_group_options elastic(void)
+{
+	return (struct gyre_group_options){ .count_min = LEAST,
+					    .count_max = MOST,
+					    .grow_above = 4,
+					    .shrink_after_ns = GYRE_MILLISECONDS(20) };
+}
+
+static uint32_t size_of(struct gyre_address group)
+{
+	uint32_t count = 0;
+
+	(void)gyre_system_group_size(fixture.system, group, &count);
+	return count;
+}
+
+/* ---- growing and shrinking ---- */
+
+static void send_much(struct gyre_stack *stack, uint32_t count)
+{
+	struct grow_frame *frame = frame_of(stack);
+
+	for (uint32_t i = 0; i < count; i++) {
+		expect(gyre_notify(stack, frame->group, gyre_new(stack, number, 2)) == 0);
+	}
+	frame->sent += count;
+}
+
+static void see_most(struct grow_frame *frame)
+{
+	uint32_t size = size_of(frame->group);
+
+	frame->most = size > frame->most ? size : frame->most;
+}
+
+static int grow_and_shrink(struct gyre_stack *stack)
+{
+	const struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_group_spawn(stack, &member_class, gyre_new(stack, number, 7), &options,
+				&frame->group) == 0);
+	expect(size_of(frame->group) == LEAST);
+	send_much(stack, MUCH);
+	while (gy_load_acquire(&handled) < MUCH || size_of(frame->group) > LEAST) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+		see_most(frame);
+	}
+	expect(frame->most == MOST);
+	while (gy_load_acquire(&cleaned) < MOST - LEAST) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	expect(size_of(frame->group) == LEAST);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, makes_members_while_much_waits_and_stops_them_when_little_does)
+{
+	play(LOOPS, grow_and_shrink);
+	cr_assert_eq(handled, MUCH);
+	cr_assert_eq(mounted, MOST);
+	cr_assert_eq(argument_sum, 7 * MOST);
+}
+
+/* Members that have no parent. */
+Test(group_grow, is_the_same_for_a_group_that_is_spawned_from_outside)
+{
+	const struct gyre_group_options options = elastic();
+	struct gyre_address group;
+	uint32_t most = 0;
+
+	fixture_open(LOOPS);
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class, GYRE_NO_ARGUMENT,
+					     &options, &group),
+		     0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	for (uint32_t i = 0; i < MUCH; i++) {
+		cr_assert_eq(notify_outside(group, 2), 0);
+	}
+	while (gy_load_acquire(&handled) < MUCH || size_of(group) > LEAST) {
+		uint32_t size = size_of(group);
+
+		most = size > most ? size : most;
+		(void)sched_yield();
+	}
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+	cr_assert_eq(most, MOST);
+	cr_assert_eq(handled, MUCH);
+}
+
+/* ---- nothing is lost ---- */
+
+static int ask_and_flood(struct gyre_stack *stack)
+{
+	struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	options.count_min = 1;
+	options.count = MOST;
+	options.shrink_after_ns = 1;
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	       0);
+	expect(size_of(frame->group) == MOST);
+	/* One on each member, of which all but one go meanwhile. */
+	for (frame->sent = 0; frame->sent < MOST - 1; frame->sent++) {
+		expect(gyre_ask(stack, frame->group, gyre_new(stack, number, 1), GYRE_FOREVER,
+				&frame->future) == 0);
+	}
+	GYRE_AWAIT(stack, gyre_ask(stack, frame->group, gyre_new(stack, number, 1), GYRE_FOREVER,
+				   &frame->answer));
+	expect(gyre_future_error(&frame->future) == 0 && gyre_future_error(&frame->answer) == 0);
+	expect(size_of(frame->group) == 1);
+	while (gy_load_acquire(&cleaned) < MOST - 1) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, lets_a_member_that_goes_end_what_is_suspended)
+{
+	play(LOOPS, ask_and_flood);
+}
+
+/* Bursts, in whose pauses the group shrinks as fast as it can. */
+static int send_bursts(struct gyre_stack *stack)
+{
+	struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	options.count_min = 1;
+	options.shrink_after_ns = 1;
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	       0);
+	while (frame->sent < 10 * MUCH) {
+		send_much(stack, frame->sent % (2 * MUCH) == 0 ? MUCH : MUCH / 40);
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->future));
+	}
+	while (gy_load_acquire(&handled) < frame->sent) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, loses_no_message_with_a_member_that_goes)
+{
+	work_ns = GYRE_MICROSECONDS(50);
+	play(LOOPS, send_bursts);
+	cr_assert_gt(mounted, 1);
+	for (uint32_t i = 0; i < GYRE_DROP_COUNT; i++) {
+		cr_assert_eq(fixture.lost[i], 0, "%u for reason %u", fixture.lost[i], i);
+	}
+}
+
+/* ---- members that end, and bounds ---- */
+
+static int lose_members(struct gyre_stack *stack)
+{
+	const struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	       0);
+	for (frame->sent = 0; frame->sent < 5; frame->sent++) {
+		expect(gyre_notify(stack, frame->group, gyre_new(stack, number, 0)) == 0);
+		while (gy_load_acquire(&cleaned) <= frame->sent || size_of(frame->group) < LEAST) {
+			GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+		}
+	}
+	expect(size_of(frame->group) == LEAST);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, replaces_members_that_end_up_to_the_least_number)
+{
+	play(LOOPS, lose_members);
+	cr_assert_eq(mounted, LEAST + 5);
+}
+
+static int refuse(struct gyre_stack *stack, struct gyre_group_options options)
+{
+	struct gyre_address group;
+
+	return gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &group);
+}
+
+static int spawn_in_vain(struct gyre_stack *stack)
+{
+	struct gyre_group_options options = elastic();
+
+	options.count_min = MOST + 1;
+	expect(refuse(stack, options) == -EINVAL);
+	options = elastic();
+	options.count = LEAST - 1;
+	expect(refuse(stack, options) == -EINVAL);
+	options.count = MOST + 1;
+	expect(refuse(stack, options) == -EINVAL);
+	options = elastic();
+	options.count_max = 0;
+	expect(refuse(stack, options) == -EINVAL);
+	options.count_max = GYRE_GROUP_MEMBERS_MAX + 1;
+	expect(refuse(stack, options) == -EINVAL);
+	options = elastic();
+	options.grow_above = GYRE_GROUP_GROW_ABOVE_MAX + 1;
+	expect(refuse(stack, options) == -EINVAL);
+	options = elastic();
+	options.reserved = 1;
+	expect(refuse(stack, options) == -EINVAL);
+	return fixture_end(stack);
+}
+
+Test(group_grow, does_not_begin_with_bounds_that_contradict_each_other)
+{
+	play(1, spawn_in_vain);
+	cr_assert_eq(mounted, 0);
+}
+
+/* The group ends while members are on their way out. */
+static int end_in_between(struct gyre_stack *stack)
+{
+	struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	options.count = MOST;
+	options.count_min = 1;
+	options.shrink_after_ns = 1;
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	       0);
+	while (size_of(frame->group) == MOST) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MICROSECONDS(100), &frame->future));
+	}
+	expect(gyre_stop(stack, frame->group) == 0);
+	while (gy_load_acquire(&cleaned) < MOST) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, that_is_stopped_still_stops_those_who_were_going)
+{
+	play(LOOPS, end_in_between);
+	cr_assert_eq(mounted, MOST);
+}
