@@ -32,10 +32,10 @@ GYRE_BEGIN_DECLS
  * @arg: what was given with the ask
  *
  * Runs on the loop of the asked actor, in phase 2, also while that loop stops; if the system ends
- * before it took up the ask, on the thread that waits for the end. It must not block, since it
- * holds up that loop. It runs exactly once for each ask, which is the last call for its @arg; it is
- * not re-entered on one thread but runs on several at once. It may call those of gyre's functions
- * that any thread may call, but for gyre_system_ask().
+ * before it took up the ask, on the thread that waits for the end; see also gyre_system_ask_all().
+ * It must not block, since it holds up that loop. It runs exactly once for each ask, which is the
+ * last call for its @arg; it is not re-entered on one thread but runs on several at once. It may
+ * call those of gyre's functions that any thread may call, but for gyre_system_ask().
  */
 typedef void (*gyre_answered_fn)(struct gyre_mail *answer, int error, void *arg);
 
@@ -99,6 +99,36 @@ GYRE_API int gyre_system_ask(struct gyre_system *system, struct gyre_address to,
 GYRE_API int gyre_system_ask_callback(struct gyre_system *system, struct gyre_address to,
 				      struct gyre_mail *mail, uint64_t timeout_ns,
 				      gyre_answered_fn callback, void *arg);
+
+/**
+ * gyre_system_ask_all() - asks each member of a group from outside of any actor, and goes on
+ * @system: where
+ * @group: the address of a group of this node, whatever its routing
+ * @mail: the question, made by gyre_system_new(), of which each member gets a copy; one that owns
+ *   something needs a function that copies it, see gyre_copy_fn
+ * @timeout_ns: how long each answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @callback: hears of each answer or error, as that of gyre_system_ask_callback(); for a member
+ *   that could not be asked, as for lack of memory, on the calling thread
+ * @arg: for @callback
+ *
+ * As gyre_ask_all() of an actor. Calls of @callback for several members may run at once, on their
+ * loops, also before this returns; which of them is the last, the program counts.
+ *
+ * Return: how many members there are, 0 to GYRE_GROUP_MEMBERS_MAX, and then @callback runs exactly
+ *   once for each; or a negative errno, and then it never does.
+ * Errors:
+ *   -EINVAL  @system or @callback is NULL, @group is not the address of a group of this node, or
+ *            @mail cannot be copied
+ *   -ENOMEM  there is no memory for the copies, or @mail is NULL
+ *   -ESRCH   the group has ended
+ * Ownership: @mail is taken, whatever is returned. @arg stays the caller's.
+ * Context: any thread, in any phase, between create and destroy of the system. Never blocks on a
+ *   loop; takes a mutex that is held shortly.
+ * Since: 0.1
+ */
+GYRE_API int gyre_system_ask_all(struct gyre_system *system, struct gyre_address group,
+				 struct gyre_mail *mail, uint64_t timeout_ns,
+				 gyre_answered_fn callback, void *arg);
 
 /**
  * gyre_mail_message() - the payload of a mail that the caller has

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <gyre/group.h>
+#include <gyre/outside.h>
 
 #include "stress.h"
 
@@ -20,12 +21,14 @@ enum {
 	EACH_STEP = 8,
 	THREADS = 2,
 	OUTSIDE_STEPS = 4000,
+	ASKED_OUTSIDE = 77,
 };
 
 static struct gyre_address groups[GROUPS];
 static uint32_t unfinished = LOOPS;
 static uint64_t changes;
 static uint64_t gathered; /* answers; atomic */
+static uint64_t awaited;  /* from outside, and not told of; atomic, and below 0 for a moment */
 
 static uint64_t key_of(const struct gyre_type *type, const void *message)
 {
@@ -231,6 +234,25 @@ static const struct gyre_class sender_class = {
 
 /* ---- outside ---- */
 
+/* The load is that of an answer, or there is an error; whoever was asked is told of once. */
+static void hear(struct gyre_mail *answer, int error, void *arg)
+{
+	const struct load *load = gyre_mail_get(answer, load);
+
+	check(arg == &awaited && (load == NULL) == (error < 0));
+	check(load == NULL || load_check(load) == ASKED_OUTSIDE + 1);
+	(void)gy_fetch_add(&awaited, UINT64_MAX);
+}
+
+static void ask_from_outside(struct gyre_system *system, struct gyre_address to)
+{
+	int r = gyre_system_ask_all(system, to, load_new_outside(system, ASKED_OUTSIDE), 0, hear,
+				    &awaited);
+
+	check(r >= 0);
+	(void)gy_fetch_add(&awaited, (uint64_t)r);
+}
+
 static void *send_from_outside(void *arg)
 {
 	struct gyre_system *system = (struct gyre_system *)arg;
@@ -241,6 +263,9 @@ static void *send_from_outside(void *arg)
 		int r = gyre_system_notify(system, to, load_new_outside(system, i));
 
 		check(r == 0 || r == -ESRCH || r == -ESHUTDOWN);
+		if (i % 64 == 0) {
+			ask_from_outside(system, to);
+		}
 		stress_dawdle(&random, 200);
 	}
 	return NULL;
@@ -278,7 +303,7 @@ int main(int argc, char **argv)
 		check(pthread_join(threads[i], NULL) == 0);
 	}
 	counters = stress_end(system);
-	check(changes > 0 && gathered > 0);
+	check(changes > 0 && gathered > 0 && awaited == 0);
 	(void)printf("%llu sent, %llu handled, %llu changes, %llu answers gathered\n",
 		     (unsigned long long)counters.sent, (unsigned long long)counters.handled,
 		     (unsigned long long)changes, (unsigned long long)gathered);

@@ -5,19 +5,22 @@
  */
 #include <errno.h>
 
+#include <gyre/outside.h>
+
 #include "actor/mail/send.h"
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/happens.h"
+#include "base/memory.h"
 #include "system/directory/groups.h"
 #include "system/system.h"
 
 /* A question on its way to all. */
 struct question {
-	struct gyre_stack *stack;
-	struct gy_home *home;
+	struct gyre_stack *stack;	  /* NULL outside of actors */
+	struct gy_home *home;		  /* NULL outside of actors */
 	const struct gy_members *members; /* NULL for none */
 	struct gy_node *copies;		  /* one for each that is asked, in a list */
 	uint64_t timeout_ns;
@@ -28,7 +31,7 @@ static void drop_copies(struct question *question)
 	while (question->copies != NULL) {
 		struct gy_node *next = question->copies->next;
 
-		gy_mail_put(question->home, gy_mail_of(question->copies));
+		gy_mail_put_anywhere(question->home, gy_mail_of(question->copies));
 		question->copies = next;
 	}
 }
@@ -47,6 +50,16 @@ static int make_copies(struct question *question, const struct gyre_mail *mail, 
 		question->copies = &copy->node;
 	}
 	return 0;
+}
+
+/* The next copy, which there is. */
+static struct gyre_mail *next_copy(struct question *question)
+{
+	struct gyre_mail *copy = gy_mail_of(question->copies);
+
+	gy_assert(question->copies != NULL);
+	question->copies = question->copies->next;
+	return copy;
 }
 
 static bool is_there(const struct gy_member *member)
@@ -75,10 +88,8 @@ static int choose(const struct question *question, uint32_t max, struct gyre_ask
 static void ask_each(struct question *question, uint32_t count, struct gyre_asked *asked)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct gyre_mail *copy = gy_mail_of(question->copies);
+		struct gyre_mail *copy = next_copy(question);
 
-		gy_assert(question->copies != NULL);
-		question->copies = question->copies->next;
 		asked[i].member = gy_address_shown(question->home, asked[i].member);
 		/* The future shows what it returns. */
 		(void)gyre_ask(question->stack, asked[i].member, copy, question->timeout_ns,
@@ -138,5 +149,70 @@ int gyre_ask_all(struct gyre_stack *stack, struct gyre_address group, struct gyr
 	mail = gy_mail_given(question.home, mail);
 	r = ask_group(&question, group, mail, asked_max, ret_asked);
 	gy_mail_put(question.home, mail);
+	return r;
+}
+
+/* ---- from outside ---- */
+
+/* Who is to hear of the answers. */
+struct listener {
+	gyre_answered_fn callback;
+	void *arg;
+};
+
+/* Takes the copies. */
+static void ask_each_outside(struct gyre_system *system, struct question *question,
+			     const struct gyre_address *members, uint32_t count,
+			     const struct listener *listener)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		int r = gyre_system_ask_callback(system, members[i], next_copy(question),
+						 question->timeout_ns, listener->callback,
+						 listener->arg);
+
+		if (r < 0) {
+			listener->callback(NULL, r, listener->arg);
+		}
+	}
+	gy_assert(question->copies == NULL);
+}
+
+static int ask_outside(struct gyre_system *system, struct question *question,
+		       struct gyre_address group, const struct gyre_mail *mail,
+		       const struct listener *listener)
+{
+	struct gyre_address *members =
+		(struct gyre_address *)gy_memory_get(GYRE_GROUP_MEMBERS_MAX * sizeof(*members));
+	uint32_t count = 0;
+	int r = members == NULL ? -ENOMEM
+				: gyre_system_group_members(system, group, GYRE_GROUP_MEMBERS_MAX,
+							    members, &count);
+
+	if (r == 0) {
+		r = make_copies(question, mail, count);
+	}
+	if (r == 0) {
+		ask_each_outside(system, question, members, count, listener);
+	}
+	gy_memory_put(members);
+	return r < 0 ? r : (int)count;
+}
+
+int gyre_system_ask_all(struct gyre_system *system, struct gyre_address group,
+			struct gyre_mail *mail, uint64_t timeout_ns, gyre_answered_fn callback,
+			void *arg)
+{
+	struct question question = { .timeout_ns = timeout_ns };
+	const struct listener listener = { callback, arg };
+	int r = -EINVAL;
+
+	if (gy_mail_is_missing(mail)) {
+		return gy_mail_report_no_memory(mail);
+	}
+	mail = gy_mail_given(NULL, mail);
+	if (system != NULL && callback != NULL && gy_type_can_be_copied(mail->type)) {
+		r = ask_outside(system, &question, group, mail, &listener);
+	}
+	gyre_mail_destroy(NULL, mail);
 	return r;
 }

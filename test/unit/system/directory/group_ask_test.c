@@ -5,9 +5,11 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include <gyre/group.h>
+#include <gyre/outside.h>
 
 #include "base/atomic.h"
 #include "heap.h"
@@ -451,4 +453,93 @@ Test(group_ask, leaves_nothing_behind_when_its_stack_is_cut_off)
 	fixture_run();
 	fixture_close();
 	cr_assert_eq(asks, MEMBERS);
+}
+
+/* ---- from outside ---- */
+
+static uint32_t told; /* atomic, as the others */
+static uint32_t told_answers;
+static int told_error;
+
+static void hear(struct gyre_mail *answer, int error, void *arg)
+{
+	expect(arg == &told && (answer == NULL) == (error < 0));
+	if (answer != NULL) {
+		expect(gyre_mail_get(answer, place) != NULL);
+		(void)gy_fetch_add(&told_answers, 1);
+	} else {
+		gy_store_relaxed(&told_error, error);
+	}
+	(void)gy_fetch_add(&told, 1);
+}
+
+static int ask_outside(struct gyre_address group, struct gyre_mail *mail)
+{
+	return gyre_system_ask_all(fixture.system, group, mail, 0, hear, &told);
+}
+
+static struct gyre_mail *outside_number(void)
+{
+	return gyre_system_new(fixture.system, number, 1);
+}
+
+Test(group_ask, from_outside_tells_of_each_member_once)
+{
+	const struct gyre_group_options options = { .count = MEMBERS };
+	struct gyre_address group;
+
+	manners[3] = FAILS;
+	fixture_open(LOOPS);
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class, GYRE_NO_ARGUMENT,
+					     &options, &group),
+		     0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(ask_outside(group, outside_number()), MEMBERS);
+	while (gy_load_acquire(&told) < MEMBERS) {
+		(void)sched_yield();
+	}
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+	cr_assert_eq(told, MEMBERS);
+	cr_assert_eq(told_answers, MEMBERS - 1);
+	cr_assert_eq(told_error, -EIO);
+}
+
+Test(group_ask, from_outside_asks_nobody_where_there_is_nobody)
+{
+	struct gyre_address empty;
+
+	fixture_open(1);
+	cr_assert_eq(gyre_system_group_create(fixture.system, NULL, &empty), 0);
+	cr_assert_eq(ask_outside(empty, outside_number()), 0);
+	cr_assert_eq(ask_outside(empty, NULL), -ENOMEM);
+	cr_assert_eq(ask_outside(empty, gyre_system_new(fixture.system, bare, malloc(1))), -EINVAL);
+	cr_assert_eq(gyre_system_ask_all(fixture.system, empty, outside_number(), 0, NULL, NULL),
+		     -EINVAL);
+	cr_assert_eq(ask_outside(GYRE_NOBODY, outside_number()), -EINVAL);
+	empty.cookie++;
+	cr_assert_eq(ask_outside(empty, outside_number()), -ESRCH);
+	fixture_close();
+	cr_assert_eq(told, 0);
+}
+
+/* Who asks may not know yet that the system ends. */
+Test(group_ask, from_outside_of_a_system_that_has_ended_tells_so_of_each_member)
+{
+	const struct gyre_group_options options = { .count = MEMBERS };
+	struct gyre_address group;
+	int r;
+
+	fixture_open(LOOPS);
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class, GYRE_NO_ARGUMENT,
+					     &options, &group),
+		     0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	gyre_system_stop(fixture.system);
+	r = ask_outside(group, outside_number());
+	cr_assert(r == -ESRCH || (r >= 0 && r <= MEMBERS), "%d", r);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+	cr_assert_eq(told, r < 0 ? 0 : (uint32_t)r);
 }
