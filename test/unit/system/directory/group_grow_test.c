@@ -150,7 +150,7 @@ Test(group_grow, makes_members_while_much_waits_and_stops_them_when_little_does)
 	play(LOOPS, grow_and_shrink);
 	cr_assert_eq(handled, MUCH);
 	cr_assert_eq(mounted, MOST);
-	cr_assert_eq(argument_sum, 7 * MOST);
+	cr_assert_eq(argument_sum, UINT64_C(7) * MOST);
 }
 
 /* Members that have no parent. */
