@@ -425,6 +425,7 @@ struct frame {
 	uint8_t wait;	/* of enum await */
 	uint8_t phase;	/* of the shutdown, whose begin is handled */
 	uint8_t named;	/* a bit for each of those that are waited for, where not for all */
+	struct gyre_asked asked; /* the only member of a group, for a moment */
 	struct waiting waiting[PLEDGES_OF_STACK];
 };
 

@@ -57,6 +57,23 @@ static uint64_t draw_patience(struct self *self, uint32_t whom)
 		       : patience_ns / 8 + draw(&self->random, (uint32_t)patience_ns);
 }
 
+/* Asks all members, where that is one at most: as gyre_ask(), else an error. */
+static int ask_only_member(struct gyre_stack *stack, struct gyre_address group,
+			   struct gyre_mail *mail, uint64_t time_ns, struct gyre_future *ret_future)
+{
+	struct gyre_asked *asked = &frame_of(stack)->asked;
+	int r = gyre_ask_all(stack, group, mail, time_ns, 1, asked);
+
+	if (r == 1) {
+		*ret_future = asked->future;
+		r = gyre_future_error(ret_future);
+		return r == -EINPROGRESS ? 0 : r;
+	}
+	r = r == 0 ? -ESRCH : r;
+	*ret_future = (struct gyre_future){ .error = r };
+	return r;
+}
+
 static int send_ask(struct gyre_stack *stack, struct gyre_address to, uint8_t group,
 		    struct waiting *one, uint32_t pledge)
 {
@@ -75,6 +92,10 @@ static int send_ask(struct gyre_stack *stack, struct gyre_address to, uint8_t gr
 			     gyre_new(stack, wish, .head = head, .pledge = pledge,
 				      .token = token_get(world)),
 			     time_ns, &one->future);
+	} else if (group != 0 && one_in(&self->random, 2)) {
+		r = ask_only_member(stack, to,
+				    gyre_new(stack, question, .head = head, .pledge = pledge),
+				    time_ns, &one->future);
 	} else {
 		r = gyre_ask(stack, to, gyre_new(stack, question, .head = head, .pledge = pledge),
 			     time_ns, &one->future);
