@@ -73,6 +73,7 @@ static int choose(const struct question *question, uint32_t max, struct gyre_ask
 	const struct gy_members *members = question->members;
 	uint32_t count = 0;
 
+	gy_assert(max > 0 && max <= GYRE_GROUP_MEMBERS_MAX);
 	for (uint32_t i = 0; members != NULL && i < members->count; i++) {
 		if (!is_there(&members->member[i])) {
 			continue;

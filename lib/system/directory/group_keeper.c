@@ -76,6 +76,7 @@ static void let_go(struct gy_loop *loop, struct gy_task *task)
 	struct gy_house *house =
 		gy_house_find(gy_home_of(loop), leaver->member.slot, leaver->member.cookie);
 
+	gy_assert(gy_load_relaxed(&leaver->stage) == POSTED);
 	if (house != NULL && gy_house_is_away(house)) {
 		gy_loop_post_task(loop, task); /* it will soon be back */
 		return;
@@ -168,6 +169,7 @@ static void grow(struct gy_group_keeper *keeper, struct gy_group *group,
 	uint32_t added = 0;
 	int r = 0;
 
+	gy_assert(more > 0 && found->count + more <= keeper->count_max);
 	while (added < more && r == 0) {
 		r = gy_group_add_spawned(keeper->system, group);
 		added += r == 0;
@@ -196,6 +198,7 @@ static void shrink(struct gy_group_keeper *keeper, struct gy_group *group,
 	struct gy_groups *groups = gy_groups_of(keeper->system);
 	struct gy_leaver *leaver = (struct gy_leaver *)gy_memory_get(sizeof(*leaver));
 
+	gy_assert(found->idle != NULL && found->count > keeper->count_min);
 	if (leaver == NULL) {
 		return;
 	}
@@ -327,6 +330,7 @@ void gy_group_keeper_start(struct gy_groups *groups, struct gy_group *group)
 {
 	struct gy_group_keeper *keeper = group->keeper;
 
+	gy_assert(keeper != NULL && group->recipe != NULL);
 	keeper->group = group->address;
 	keeper->next = groups->keepers;
 	groups->keepers = keeper;
