@@ -107,7 +107,8 @@ typedef enum gyre_decision (*gyre_decide_fn)(void *state, const struct gyre_fail
  * @reserved: 0, for what comes later
  *
  * All zero restarts the child that has failed, without a limit. The limits are those of the parent:
- * its children have them in common.
+ * its children have them in common. A parent that restarts, and does not keep its children, begins
+ * anew: restarts before that do not count any more.
  */
 struct gyre_supervision {
 	enum gyre_scope scope;

@@ -413,6 +413,15 @@ struct gy_restart_window *gy_children_restarts(struct gy_house *parent)
 	return children->restarts;
 }
 
+void gy_children_forget_restarts(struct gy_house *parent)
+{
+	const struct gy_children *children = parent->extra == NULL ? NULL : parent->extra->children;
+
+	if (children != NULL && children->restarts != NULL) {
+		*children->restarts = (struct gy_restart_window){ 0 };
+	}
+}
+
 /* ---- between homes ---- */
 
 void gy_family_order_arrived(struct gy_home *home, struct gyre_mail *mail)

@@ -59,6 +59,8 @@ void gy_children_fini(struct gy_house *house);
 uint32_t gy_children_next_loop(const struct gy_children *children, uint32_t from);
 /* The restarts of children that the parent has decided; NULL when there is no memory. */
 GY_COLD struct gy_restart_window *gy_children_restarts(struct gy_house *parent);
+/* The parent begins anew: none of them count any more. */
+void gy_children_forget_restarts(struct gy_house *parent);
 
 /* The family of the children of @parent on a home, NULL for none. On the home's thread, or under
  * the mutex of its slots. */

@@ -259,7 +259,10 @@ void gy_house_restart(struct gy_house *house)
 	if (!restart->begun) {
 		restart->begun = true;
 		begin(house);
-		restart->awaits_children = !class->keep_children && !gy_children_stop(house);
+		if (!class->keep_children) {
+			gy_children_forget_restarts(house);
+			restart->awaits_children = !gy_children_stop(house);
+		}
 		if (restart->awaits_children) {
 			return;
 		}

@@ -511,6 +511,47 @@ Test(supervision, counts_the_restarts_of_all_children_together_in_a_window_that_
 	model_close();
 }
 
+static uint32_t parent_restarts;
+
+static int count_restart_of_parent(struct gyre_stack *stack)
+{
+	parent_restarts++;
+	return parent_class.keep_children ? gyre_return(stack) : spawn_children(stack);
+}
+
+static void fail_three_times(bool keep_children)
+{
+	struct gyre_class before = parent_class;
+
+	parent_class.strategy = GYRE_STRATEGY_RESTART;
+	parent_class.restart = count_restart_of_parent;
+	parent_class.keep_children = keep_children;
+	parent_restarts = 0;
+	memset(children, 0, sizeof(children));
+	open_limited(&(struct gyre_supervision){ .restarts_max = 1 });
+	fail_child(BEFORE);
+	fail_child(FAILING); /* the parent restarts */
+	fail_child(AFTER);
+	model_close();
+	parent_class = before;
+}
+
+Test(supervision, counts_from_the_beginning_after_the_parent_has_restarted_with_new_children)
+{
+	fail_three_times(false);
+	cr_assert_eq(parent_restarts, 1);
+	cr_assert_eq(children[BEFORE].restarts, 1);
+	cr_assert_eq(children[AFTER].restarts, 1);
+}
+
+Test(supervision, goes_on_counting_when_the_parent_has_restarted_and_kept_its_children)
+{
+	fail_three_times(true);
+	cr_assert_eq(parent_restarts, 2);
+	cr_assert_eq(children[BEFORE].restarts, 1);
+	cr_assert_eq(children[AFTER].restarts, 0);
+}
+
 Test(supervision, delays_restarts_twice_as_long_each_time)
 {
 	open_limited(&(struct gyre_supervision){ .scope = GYRE_ALL_FOR_ONE,
