@@ -1,5 +1,5 @@
 /*
- * Asking all: what do the members of a group have to say, each of them, or the first who answers?
+ * Asking all: what the members of a group have to say, each of them, or the first who answers.
  *
  * Six shops on all loops are one group. A buyer asks all of them for a price and waits until the
  * last has answered or failed; then it asks again, and takes the first answer that comes.

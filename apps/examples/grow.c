@@ -1,6 +1,5 @@
 /*
- * Groups that grow: a queue of parcels gets more packers while it is long, and fewer when it is
- * not.
+ * Elastic groups: a queue of parcels gets more packers while it is long, and fewer afterwards.
  *
  * When more than five parcels wait for each packer the group gets others, up to four; when for 50
  * ms there was little to do, they go one by one. The main actor looks now and then.
