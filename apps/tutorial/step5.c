@@ -134,12 +134,19 @@ static void refuse(struct gyre_stack *stack, int error)
 	tell(stack, gyre_bytes_printf("* %s", reason));
 }
 
+static int announce(struct gyre_stack *stack, struct gyre_address who, struct gyre_bytes *bytes)
+{
+	const struct session *session = gyre_state(stack);
+
+	return gyre_notify(stack, session->announcers,
+			   gyre_new(stack, said, who, session->room, bytes));
+}
+
 /* Has all in the room told, and the session too, which then reads the next line. */
-static void announce(struct gyre_stack *stack, struct gyre_bytes *bytes)
+static void talk(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
 	struct session *session = gyre_state(stack);
-	int r = gyre_notify(stack, session->announcers,
-			    gyre_new(stack, said, gyre_self(stack), session->room, bytes));
+	int r = announce(stack, gyre_self(stack), bytes);
 
 	session->is_talking = r == 0;
 	if (r < 0) {
@@ -155,8 +162,10 @@ static void leave_room(struct gyre_stack *stack)
 
 	(void)gyre_unsubscribe(stack, &gyre_type_said, gyre_event_key_of(room));
 	(void)gyre_name_unregister(stack, member_of(room, name).text);
-	announce(stack, gyre_bytes_printf("* %s has left %s", name, room));
-	session->is_talking = session->is_member = false; /* this does not come back */
+	/* Not as the session: it may be back before this is, and must not take it for its own. */
+	(void)announce(stack, session->announcers,
+		       gyre_bytes_printf("* %s has left %s", name, room));
+	session->is_talking = session->is_member = false;
 	session->room = name_of("");
 }
 
@@ -177,7 +186,7 @@ static void join_room(struct gyre_stack *stack, const char *room)
 		return;
 	}
 	session->room = name_of(room);
-	announce(stack, gyre_bytes_printf("* %s has joined %s", session->name.text, room));
+	talk(stack, gyre_bytes_printf("* %s has joined %s", session->name.text, room));
 }
 
 static void take_name(struct gyre_stack *stack, const char *name)
@@ -192,7 +201,7 @@ static void take_name(struct gyre_stack *stack, const char *name)
 	}
 	if (is_in_room(session)) {
 		(void)gyre_name_unregister(stack, member_of(room, session->name.text).text);
-		announce(stack, gyre_bytes_printf("* %s is now %s", session->name.text, name));
+		talk(stack, gyre_bytes_printf("* %s is now %s", session->name.text, name));
 	}
 	session->name = name_of(name);
 	tell(stack, gyre_bytes_printf("* you are %s", name));
@@ -203,7 +212,7 @@ static void say(struct gyre_stack *stack, const char *words)
 	const struct session *session = gyre_state(stack);
 
 	if (is_in_room(session)) {
-		announce(stack, gyre_bytes_printf("<%s> %s", session->name.text, words));
+		talk(stack, gyre_bytes_printf("<%s> %s", session->name.text, words));
 	} else {
 		tell(stack, gyre_bytes_printf("* you are in no room: /join one"));
 	}

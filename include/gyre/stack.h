@@ -215,7 +215,11 @@ static inline int gyre_return(struct gyre_stack *stack)
 	return 0;
 }
 
-/** gyre_throw() - the message has failed with a negative errno */
+/**
+ * gyre_throw() - the message has failed with a negative errno
+ *
+ * Askers see -EIO for -EINPROGRESS, with which a future says that there is no answer yet.
+ */
 static inline int gyre_throw(struct gyre_stack *stack, int error)
 {
 	(void)stack;

@@ -403,7 +403,7 @@ static struct gyre_address address_of(const struct gy_home *home, const struct g
 static void drop_late(struct gyre_system *system, struct gy_home *home, struct gy_node *node)
 {
 	if (node->kind == GY_MAIL_SPAWN) {
-		gy_spawn_arrived(home, gy_mail_of(node));
+		gy_spawn_came_late(home, gy_mail_of(node));
 	} else if (node->kind >= GY_MAIL_REPLY && node->kind <= GY_MAIL_PUBLISHED) {
 		gy_outside_lost(system, address_of(home, gy_mail_of(node)), gy_mail_of(node),
 				GYRE_DROP_SHUTDOWN);

@@ -155,6 +155,15 @@ void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail)
 	gy_mail_put(home, mail);
 }
 
+void gy_spawn_came_late(struct gy_home *home, struct gyre_mail *mail)
+{
+	struct gy_spawn_message *spawn = (struct gy_spawn_message *)(void *)mail->payload;
+
+	gy_assert(home->draining);
+	spawn->order.group = GYRE_NOBODY;
+	gy_spawn_arrived(home, mail);
+}
+
 bool gy_class_is_valid(const struct gyre_class *class)
 {
 	return class != NULL && class->name != NULL && class->state_bytes <= STATE_BYTES_MAX &&

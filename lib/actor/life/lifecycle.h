@@ -52,6 +52,9 @@ int gy_spawn_from_outside(struct gy_home *home, const struct gy_spawn_order *ord
 void gy_stop_from_outside(struct gy_home *home, struct gyre_address actor);
 /* An order to spawn has come to its loop. Takes the mail. */
 void gy_spawn_arrived(struct gy_home *home, struct gyre_mail *mail);
+/* The same after the end of the system, perhaps in the call that has sent it, which may hold the
+ * lock of groups: they end too, and need not hear of it. */
+void gy_spawn_came_late(struct gy_home *home, struct gyre_mail *mail);
 void gy_house_mount(struct gy_loop *loop, struct gy_job *job);
 /* Takes the house down; it stays in STOPPING until its channels and children have ended. */
 void gy_house_stop(struct gy_house *house);

@@ -40,7 +40,9 @@ static uint32_t count_outstanding(const struct gyre_asked *asked, uint32_t count
 	uint32_t outstanding = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		outstanding += gyre_future_error(&asked[i].future) == -EINPROGRESS;
+		const struct gy_promise *promise = gy_promise_of(&asked[i].future);
+
+		outstanding += promise != NULL && !gy_promise_is_done(promise);
 	}
 	return outstanding;
 }

@@ -510,10 +510,14 @@ static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 	return stack->awaited_count == 0;
 }
 
-/* An exception of a user's type is a cause, which stays to be read. */
+/* An exception of a user's type is a cause, which stays to be read. The errno that stands for no
+ * answer yet is not one to end with. */
 static GY_COLD void complete_badly(struct gy_home *home, struct gy_promise *promise,
 				   struct gyre_mail *mail)
 {
+	if (promise->error == -EINPROGRESS) {
+		promise->error = -EIO;
+	}
 	if (mail->type->id < GY_IDS_OF_GYRE) {
 		gy_mail_put(home, mail);
 		promise->answer = NULL;

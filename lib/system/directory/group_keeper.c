@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/house_extra.h"
 #include "actor/life/graceful_stop.h"
 #include "actor/mail/send.h"
 #include "base/atomic.h"
@@ -25,7 +26,13 @@
 #include "system/system.h"
 
 static const uint64_t look_ns = GYRE_MILLISECONDS(5);
-static const uint64_t lack_pause_ns = GYRE_SECONDS(1);
+static const uint64_t idle_look_max_ns = GYRE_MILLISECONDS(160);
+static const uint64_t pause_max_ns = GYRE_SECONDS(1); /* before a member is made again */
+
+static uint64_t doubled(uint64_t ns, uint64_t max_ns)
+{
+	return 2 * ns < max_ns ? 2 * ns : max_ns;
+}
 
 /* ---- members that go ---- */
 
@@ -51,12 +58,13 @@ static void grace_ended(struct gy_rcu_item *item)
 	gy_store_release(&leaver->stage, TO_STOP);
 }
 
-/* Whether it could be ordered to stop. */
+/* Whether it could be ordered to stop. What it has stashed is for it to handle, too. */
 static bool stop_drained(struct gy_house *house)
 {
 	struct gyre_mail *order;
 
-	if (gy_load_relaxed(&house->waiting) > 0) {
+	if (gy_load_relaxed(&house->waiting) > 0 ||
+	    (house->extra != NULL && house->extra->stash.count > 0)) {
 		return false;
 	}
 	order = gy_graceful_stop_make(house->home, GYRE_FOREVER);
@@ -187,8 +195,23 @@ static void grow(struct gy_group_keeper *keeper, struct gy_group *group,
 		       group->recipe->class->name, (unsigned)(found->count + added),
 		       strerrordesc_np(-r));
 	}
-	keeper->lacking_until_ns =
-		r < 0 ? keeper->system->homes.homes[0].loop.now_ns + lack_pause_ns : 0;
+	keeper->grown_ns = keeper->system->homes.homes[0].loop.now_ns;
+	if (r < 0) {
+		keeper->lacking_until_ns = keeper->grown_ns + pause_max_ns;
+	}
+}
+
+/* Members that end as soon as they are made are not made again at each look. */
+static void pause_after_ends(struct gy_group_keeper *keeper, const struct finding *found,
+			     uint64_t now_ns)
+{
+	if (found->count + keeper->ordered < keeper->expected) {
+		keeper->pause_ns =
+			keeper->pause_ns == 0 ? look_ns : doubled(keeper->pause_ns, pause_max_ns);
+		keeper->lacking_until_ns = now_ns + keeper->pause_ns;
+	} else if (now_ns - keeper->grown_ns > 2 * pause_max_ns) {
+		keeper->pause_ns = 0;
+	}
 }
 
 /* Without memory it stays. */
@@ -227,8 +250,9 @@ static void adjust(struct gy_group_keeper *keeper, struct gy_group *group)
 {
 	uint64_t now_ns = keeper->system->homes.homes[0].loop.now_ns;
 	struct finding found = look_at(group);
-	uint32_t more = lacking(keeper, &found);
+	uint32_t more = keeper->poisoned ? 0 : lacking(keeper, &found);
 
+	pause_after_ends(keeper, &found, now_ns);
 	if (!is_calm(keeper, &found)) {
 		keeper->calm_since_ns = UINT64_MAX;
 	} else if (keeper->calm_since_ns == UINT64_MAX) {
@@ -240,6 +264,12 @@ static void adjust(struct gy_group_keeper *keeper, struct gy_group *group)
 		   now_ns - keeper->calm_since_ns >= keeper->shrink_after_ns) {
 		shrink(keeper, group, &found);
 	}
+	found = look_at(group);
+	keeper->expected = found.count + keeper->ordered;
+	keeper->look_ns = found.waiting > 0 || found.count != keeper->count_min ||
+					  keeper->leavers != NULL || keeper->ordered > 0
+				  ? look_ns
+				  : doubled(keeper->look_ns, idle_look_max_ns);
 }
 
 /* Under the mutex: the group is gone, and all who left it. */
@@ -271,7 +301,8 @@ static void look(struct gy_timer *timer)
 		adjust(keeper, group);
 	}
 	if (group != NULL || keeper->leavers != NULL) {
-		gy_timer_start(&keeper->system->homes.homes[0].loop.wheel, timer, look_ns);
+		gy_timer_start(&keeper->system->homes.homes[0].loop.wheel, timer,
+			       group == NULL ? look_ns : keeper->look_ns);
 	} else {
 		forget(groups, keeper);
 	}
@@ -313,6 +344,7 @@ struct gy_group_keeper *gy_group_keeper_create(struct gyre_system *system,
 			.begin = { .run = begin, .embedded = true },
 			.system = system,
 			.calm_since_ns = UINT64_MAX,
+			.look_ns = look_ns,
 			.shrink_after_ns = options->shrink_after_ns == 0
 						   ? GYRE_GROUP_SHRINK_AFTER_NS
 						   : options->shrink_after_ns,

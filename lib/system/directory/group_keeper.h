@@ -19,6 +19,11 @@ struct gy_group_keeper {
 	uint64_t calm_since_ns;	   /* few mails have waited since then; UINT64_MAX when many do */
 	uint64_t lacking_until_ns; /* until then none is made, since the last could not be */
 	uint64_t shrink_after_ns;
+	uint64_t look_ns;  /* until the next look */
+	uint64_t pause_ns; /* the last one after members had ended; 0 for none */
+	uint64_t grown_ns; /* when the last was made */
+	uint32_t expected; /* members after the last look, with those that are ordered */
+	bool poisoned;	   /* its members are ending: none is made. Under the mutex */
 	uint32_t count_min;
 	uint32_t count_max;
 	uint32_t grow_above;

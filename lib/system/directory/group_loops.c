@@ -94,7 +94,14 @@ static int add_one(struct gy_groups *groups, struct gy_group *group, struct gy_h
 			    ? gy_spawn_from_outside(&groups->homes->homes[loop], &order, &member)
 			    : gy_spawn(home, &order, (uint16_t)loop, &member);
 	}
-	return r < 0 ? r : gy_group_add(groups, group, &member, 1, true);
+	if (r < 0) {
+		return r;
+	}
+	r = gy_group_add(groups, group, &member, 1, true);
+	if (r < 0) {
+		gy_group_stop_made(groups->homes->homes[loop].options.system, home, member);
+	}
+	return r;
 }
 
 /* Logs that a member could not be made or added; the others do its work. */
@@ -134,6 +141,9 @@ static int add_ordered(struct gy_groups *groups, struct gy_group *group, struct 
 {
 	gy_assert(group->keeper->ordered > 0);
 	group->keeper->ordered--;
+	if (parent == NULL || group->keeper->poisoned) {
+		return -ESHUTDOWN;
+	}
 	loop %= gy_loops_count(groups->homes->loops);
 	return add_one(groups, group, parent, loop);
 }
@@ -154,7 +164,7 @@ static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 	(void)pthread_mutex_lock(&groups->mutex);
 	group = gy_group_find(groups, order->group);
 	if (group != NULL && group->keeper != NULL) {
-		r = parent == NULL ? -ESHUTDOWN : add_ordered(groups, group, parent, order->loop);
+		r = add_ordered(groups, group, parent, order->loop);
 	} else if (group != NULL && parent != NULL) {
 		add_or_log(groups, group, parent, order->loop);
 	}
@@ -183,10 +193,8 @@ static int order_child(struct gyre_system *system, struct gy_group *group, uint3
 	return 0;
 }
 
-int gy_group_add_spawned(struct gyre_system *system, struct gy_group *group)
+static int add_on(struct gyre_system *system, struct gy_group *group, uint32_t loop)
 {
-	uint32_t loop =
-		gy_add_relaxed(&system->next_loop[false], 1) % gy_loops_count(system->homes.loops);
 	int r;
 
 	if (group->recipe->parent.cookie == 0) {
@@ -195,6 +203,13 @@ int gy_group_add_spawned(struct gyre_system *system, struct gy_group *group)
 	r = order_child(system, group, loop);
 	group->keeper->ordered += r == 0;
 	return r;
+}
+
+int gy_group_add_spawned(struct gyre_system *system, struct gy_group *group)
+{
+	return add_on(system, group,
+		      gy_add_relaxed(&system->next_loop[false], 1) %
+			      gy_loops_count(system->homes.loops));
 }
 
 /* ---- all groups ---- */
@@ -235,8 +250,21 @@ static void grow(struct gyre_system *system, struct gy_group *group, uint32_t fr
 	}
 }
 
+/* A group that grows does not end with its loops: the first one, which stays, gets a member. */
 static void shrink(struct gyre_system *system, struct gy_group *group, uint32_t from, uint32_t to)
 {
+	bool stays = group->keeper == NULL || group->keeper->poisoned;
+
+	for (uint32_t loop = 0; loop < from && !stays; loop++) {
+		stays = has_one_on(group, loop);
+	}
+	if (!stays) {
+		int r = add_on(system, group, 0);
+
+		if (r < 0) {
+			log_lack(gy_groups_of(system), group->recipe->class->name, 0, r);
+		}
+	}
 	gy_group_remove_from(gy_groups_of(system), group, from, to);
 }
 

@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "base/memory.h"
 #include "system/directory/directory.h"
+#include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"
 
 /* ---- tables ---- */
@@ -151,7 +152,7 @@ static void make_anew(struct gy_groups *groups, struct gy_group *group)
 	uint32_t left = count_of(group->members);
 	struct gy_members *table;
 
-	if (left == 0 && group->spawned) {
+	if (left == 0 && group->spawned && (group->keeper == NULL || group->keeper->ordered == 0)) {
 		gy_group_end(groups, group);
 		return;
 	}
@@ -303,7 +304,7 @@ static int add_one(struct gy_groups *groups, struct gyre_address address, struct
 	group = gy_group_find(groups, address);
 	r = group == NULL ? -ESRCH : gy_group_add(groups, group, &me, 1, false);
 	if (r == 0) {
-		r = group->routing == GYRE_ROUTING_LESS_LOADED;
+		r = group->routing == GYRE_ROUTING_LESS_LOADED || group->keeper != NULL;
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 	return r;

@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "base/happens.h"
 #include "base/random.h"
+#include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"
 #include "system/outside_count.h"
 #include "system/outside_loss.h"
@@ -287,14 +288,14 @@ static int route_order(struct gy_home *home, struct gy_groups *groups, const str
 	gy_count(&home->counters.sent, 1);
 	gy_count(&home->counters.handled, 1);
 	gy_mail_put(home, mail);
-	if (type == &gy_type_stop) {
-		(void)pthread_mutex_lock(&groups->mutex);
-		group = gy_group_find(groups, to);
-		if (group != NULL) {
-			gy_group_end(groups, group);
-		}
-		(void)pthread_mutex_unlock(&groups->mutex);
+	(void)pthread_mutex_lock(&groups->mutex);
+	group = gy_group_find(groups, to);
+	if (group != NULL && type == &gy_type_stop) {
+		gy_group_end(groups, group);
+	} else if (group != NULL && group->keeper != NULL) {
+		group->keeper->poisoned = true;
 	}
+	(void)pthread_mutex_unlock(&groups->mutex);
 	return 0;
 }
 

@@ -60,27 +60,20 @@ static int make_one(struct making *making)
 	return r;
 }
 
-/* Stops the members that were made before one could not be. Without memory for the order they live
- * on. */
+void gy_group_stop_made(struct gyre_system *system, struct gy_home *home, struct gyre_address to)
+{
+	if (home != NULL) {
+		(void)gy_send_signal(home, to, &gy_type_stop, GY_MAIL_EVENT);
+	} else {
+		gy_stop_from_outside(&system->homes.homes[to.loop], to);
+	}
+}
+
+/* Stops the members that were made before one could not be. */
 static void stop_made(struct making *making)
 {
 	for (uint32_t i = 0; i < making->made; i++) {
-		struct gyre_address to = making->addresses[i];
-		struct gyre_mail *mail;
-
-		if (making->home != NULL) {
-			(void)gy_send_signal(making->home, to, &gy_type_stop, GY_MAIL_EVENT);
-			continue;
-		}
-		mail = gy_mail_get_outside(&gy_type_stop);
-		if (mail != NULL) {
-			mail->node.kind = GY_MAIL_EVENT;
-			mail->to_slot = to.slot;
-			mail->to_cookie = to.cookie;
-			gy_mail_from_nobody(mail);
-			(void)gy_outside_count(making->system);
-			gy_loop_post(&making->system->homes.homes[to.loop].loop, &mail->node);
-		}
+		gy_group_stop_made(making->system, making->home, making->addresses[i]);
 	}
 }
 

@@ -124,6 +124,9 @@ void gy_group_remove_from(struct gy_groups *groups, struct gy_group *group, uint
 /* Remembers how members are made; -ENOMEM. Under the mutex. */
 int gy_group_set_recipe(struct gy_group *group, const struct gy_spawn_order *order);
 void gy_group_free_recipe(struct gy_group *group);
+/* Stops a member that was made and is in no table. Without memory for the order it lives on. @home
+ * is that of the calling loop, or NULL. */
+void gy_group_stop_made(struct gyre_system *system, struct gy_home *home, struct gyre_address to);
 /* Makes one more member of a group with a keeper, on some loop: 0, also where its parent is to make
  * it, or a negative errno. Under the mutex, on the first loop. */
 int gy_group_add_spawned(struct gyre_system *system, struct gy_group *group);

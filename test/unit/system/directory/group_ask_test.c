@@ -30,6 +30,7 @@ struct ask_frame {
 };
 
 static enum manner manners[ROOM];
+static int failure = -EIO;
 static uint32_t members; /* mounted */
 static uint32_t asks;	 /* that were handled */
 
@@ -54,7 +55,7 @@ static int behave(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	(void)gy_fetch_add(&asks, 1);
 	if (manners[member->index] == FAILS) {
-		return gyre_throw(stack, -EIO);
+		return gyre_throw(stack, failure);
 	}
 	if (manners[member->index] == IS_SILENT) {
 		return gyre_return(stack);
@@ -216,6 +217,28 @@ Test(group_ask, goes_on_when_as_many_have_answered_as_are_asked_for)
 	manners[3] = KEEPS_WAITING;
 	manners[5] = KEEPS_WAITING;
 	play(LOOPS, reach_a_quorum);
+}
+
+static int have_a_strange_failure(struct gyre_stack *stack)
+{
+	struct ask_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(spawn_members(stack, 2) == 0);
+	expect(ask_them(stack, GYRE_FOREVER) == 2);
+	GYRE_AWAIT_QUORUM(stack, frame->asked, (uint32_t)frame->count, 1);
+	expect(errors_of(frame, -EIO) == 2);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+/* An errno of a connect() that was passed on, say. */
+Test(group_ask, sees_that_a_member_has_failed_with_the_errno_of_what_goes_on)
+{
+	failure = -EINPROGRESS;
+	manners[0] = FAILS;
+	manners[1] = FAILS;
+	play(LOOPS, have_a_strange_failure);
 }
 
 static int miss_a_quorum(struct gyre_stack *stack)

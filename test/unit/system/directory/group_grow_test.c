@@ -9,6 +9,7 @@
 
 #include <gyre/group.h>
 #include <gyre/outside.h>
+#include <gyre/resize.h>
 
 #include "base/atomic.h"
 
@@ -340,4 +341,110 @@ Test(group_grow, that_is_stopped_still_stops_those_who_were_going)
 {
 	play(LOOPS, end_in_between);
 	cr_assert_eq(mounted, MOST);
+}
+
+/* While members drain the group neither grows nor replaces those that have ended. */
+static int poison_members(struct gyre_stack *stack)
+{
+	const struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+	uint32_t size;
+
+	GYRE_BEGIN(stack);
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &frame->group) ==
+	       0);
+	send_much(stack, MUCH);
+	expect(gyre_poison(stack, frame->group) == 0);
+	while (gyre_system_group_size(fixture.system, frame->group, &size) == 0) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	expect(gy_load_acquire(&handled) == MUCH);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, ends_with_its_members_when_it_is_poisoned)
+{
+	play(LOOPS, poison_members);
+	cr_assert_eq(mounted, LEAST);
+}
+
+/* ---- members that have joined ---- */
+
+static struct gyre_address joined_group;
+static struct gyre_address joiner;
+
+static int join(struct gyre_stack *stack)
+{
+	expect(gyre_group_join(stack, joined_group) == 0);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class joiner_class = {
+	.name = "joiner",
+	.frame_bytes = sizeof(struct grow_frame),
+	.mount = join,
+	.behaviour = { .notice = work },
+	.barrier = is_work,
+};
+
+static int flood_the_joiner(struct gyre_stack *stack)
+{
+	const struct gyre_group_options options = elastic();
+	struct grow_frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options, &joined_group) ==
+	       0);
+	expect(gyre_spawn(stack, &joiner_class, GYRE_NO_ARGUMENT, NULL, &joiner) == 0);
+	while (size_of(joined_group) < LEAST + 1) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	for (uint32_t i = 0; i < MUCH; i++) {
+		expect(gyre_notify(stack, joiner, gyre_new(stack, number, 2)) == 0);
+	}
+	while (size_of(joined_group) < MOST) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(group_grow, counts_what_waits_for_members_that_have_joined)
+{
+	play(LOOPS, flood_the_joiner);
+	cr_assert_eq(mounted, MOST - 1);
+}
+
+/* ---- loops that retire ---- */
+
+Test(group_grow, does_not_end_with_the_loops_of_all_its_members)
+{
+	struct gyre_group_options options = elastic();
+	struct gyre_address member = { 0 };
+	struct gyre_address group;
+	uint32_t count;
+
+	options.count_min = 1;
+	fixture_open(LOOPS);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	while (member.loop == 0) {
+		cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class,
+						     GYRE_NO_ARGUMENT, &options, &group),
+			     0);
+		cr_assert_eq(gyre_system_group_members(fixture.system, group, 1, &member, &count),
+			     0);
+		cr_assert_eq(count, 1);
+	}
+	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
+	cr_assert_eq(gyre_system_group_members(fixture.system, group, 1, &member, &count), 0);
+	cr_assert_eq(count, 1);
+	cr_assert_eq(member.loop, 0);
+	cr_assert_eq(notify_outside(group, 2), 0);
+	while (gy_load_acquire(&handled) == 0) {
+		(void)sched_yield();
+	}
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
 }
