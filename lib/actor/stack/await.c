@@ -78,6 +78,7 @@ static uint32_t mark_anew(struct gy_stack *stack, const struct gyre_future *cons
 	if (stack->marked || stack->marked_any) {
 		gy_promises_remove_marks(stack);
 	}
+	stack->by_quorum = false;
 	outstanding = mark(futures, count);
 	gy_assert(outstanding > 0);
 	return outstanding;

@@ -1,10 +1,14 @@
 /*
- * Waiting until enough of some have answered. A promise that completes only counts down a number,
- * as for gyre_await_all(), and looks at no error. So the handler is resumed when the fewest
- * promises have completed that could end its wait, counts, and waits again for fewer: with @needed
- * answers still to come and @spare failures still allowed, for the lesser of @needed and
- * @spare + 1. For the first answer, and where all have to answer, that is each completion; for a
- * majority of those who all answer it is one.
+ * Waiting until enough of some have answered, or until so many have failed that the rest is not
+ * enough any more. The promises are marked as for gyre_await_all(), and the stack has two numbers:
+ * of answers that are still to come, and of failures that are still allowed. A completion counts
+ * one of them down, so that its cost does not depend on how many were asked, and the handler is
+ * resumed once; see ends_wait() in promise.c. Here all are counted, when the wait begins and when
+ * it has ended.
+ *
+ * If every promise of the stack completes first the handler is resumed by that, as always. A
+ * handler that cancels some, or adds some, does so while it runs, and is counted anew when it
+ * waits again.
  */
 #include <errno.h>
 
@@ -71,7 +75,6 @@ int gyre_await_quorum(struct gyre_stack *stack, uint32_t point, const struct gyr
 	uint32_t answered;
 	uint32_t outstanding;
 	uint32_t needed;
-	uint32_t spare;
 
 	if (point == 0 || !are_valid(asked, count) || !are_own(s, asked, count)) {
 		return -EINVAL;
@@ -82,14 +85,15 @@ int gyre_await_quorum(struct gyre_stack *stack, uint32_t point, const struct gyr
 		return 0;
 	}
 	needed = quorum - answered;
-	spare = outstanding - needed;
 	if (s->marked || s->marked_any) {
 		gy_promises_remove_marks(s);
 	}
 	mark(asked, count);
 	s->marked_any = true; /* marks of those that do not count any more may stay behind */
+	s->by_quorum = true;
+	s->spare = outstanding - needed;
 	gy_promises_recycle_others(s);
-	return gy_stack_suspend(s, point, needed <= spare ? needed : spare + 1);
+	return gy_stack_suspend(s, point, needed);
 }
 
 int gyre_asked_cancel(struct gyre_stack *stack, const struct gyre_asked *asked, uint32_t count)

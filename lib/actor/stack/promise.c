@@ -492,6 +492,19 @@ static inline void close(struct gy_stack *stack, struct gy_promise *promise)
 	promise->previous = NULL;
 }
 
+/* A promise that a quorum could have counted on has failed. Whether that ends the wait, since what
+ * is left cannot make up the quorum any more. */
+static GY_COLD bool spoils_quorum(struct gy_stack *stack)
+{
+	if (stack->spare > 0) {
+		stack->spare--;
+		return false;
+	}
+	stack->awaited_count = 0;
+	stack->marked = false;
+	return true;
+}
+
 /* Whether a promise that has completed ends the wait of its stack, which has others outstanding. */
 static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 {
@@ -505,6 +518,9 @@ static inline bool ends_wait(struct gy_stack *stack, struct gy_promise *promise)
 		return false;
 	}
 	promise->is_awaited = false;
+	if (gy_unlikely(promise->error != 0) && stack->by_quorum) {
+		return spoils_quorum(stack);
+	}
 	stack->awaited_count--;
 	stack->marked = stack->awaited_count != 0;
 	return stack->awaited_count == 0;

@@ -110,6 +110,7 @@ void gy_stack_clean(struct gy_stack *stack)
 	stack->dirty = false;
 	stack->given = false;
 	stack->marked = false;
+	stack->by_quorum = false;
 	stack->suspending = false;
 	if (!stack->suspended) {
 		return;

@@ -59,7 +59,9 @@ struct gy_stack {
 	/* As @marked, of a wait for any of some, which leaves the marks of the others behind. */
 	bool marked_any : 1;
 	bool marked : 1;     /* a promise may have is_awaited set; see await.c */
+	bool by_quorum : 1;  /* marked promises count only if they succeed; see await_quorum.c */
 	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
+	uint32_t spare;	     /* with @by_quorum: how many marked promises may still fail */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
 

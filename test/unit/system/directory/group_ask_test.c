@@ -1,6 +1,7 @@
 /*
  * Asks to all members of a group: that each is asked, and what the asker sees of each, whatever
- * becomes of some of them; waits for all, for the first, and for a quorum.
+ * becomes of some of them; waits for all, for the first, and for a quorum, and how often the asker
+ * is resumed.
  */
 #include "fixture.h"
 
@@ -198,17 +199,41 @@ Test(group_ask, goes_on_with_the_first_answer_and_gives_the_others_up)
 	play(LOOPS, take_the_first);
 }
 
-static int reach_a_quorum(struct gyre_stack *stack)
+/* ---- a quorum ---- */
+
+/* What play_quorum() asks for, and what is to be seen when the wait has ended. */
+static struct {
+	uint32_t members;
+	uint32_t wanted;
+	void (*see)(const struct ask_frame *frame);
+} quorum;
+static uint32_t looks; /* how often the handler ran up to the wait: to begin it, and resumed */
+
+static int ask_for_quorum(struct gyre_stack *stack)
 {
 	struct ask_frame *frame = frame_of(stack);
 
+	looks++;
 	GYRE_BEGIN(stack);
-	expect(spawn_members(stack, MEMBERS) == 0);
-	expect(ask_them(stack, GYRE_FOREVER) == MEMBERS);
-	GYRE_AWAIT_QUORUM(stack, frame->asked, (uint32_t)frame->count, 3);
-	expect(gyre_asked_answered(frame->asked, (uint32_t)frame->count) == 3);
+	expect(spawn_members(stack, quorum.members) == 0);
+	expect(ask_them(stack, GYRE_FOREVER) == (int)quorum.members);
+	GYRE_AWAIT_QUORUM(stack, frame->asked, (uint32_t)frame->count, quorum.wanted);
+	quorum.see(frame);
 	return fixture_end(stack); /* which gives the others up */
 	GYRE_END(stack);
+}
+
+static void play_quorum(uint32_t asked, uint32_t wanted, void (*see)(const struct ask_frame *frame))
+{
+	quorum.members = asked;
+	quorum.wanted = wanted;
+	quorum.see = see;
+	play(LOOPS, ask_for_quorum);
+}
+
+static void see_three_answers(const struct ask_frame *frame)
+{
+	expect(gyre_asked_answered(frame->asked, (uint32_t)frame->count) == 3);
 }
 
 Test(group_ask, goes_on_when_as_many_have_answered_as_are_asked_for)
@@ -216,20 +241,12 @@ Test(group_ask, goes_on_when_as_many_have_answered_as_are_asked_for)
 	manners[0] = FAILS;
 	manners[3] = KEEPS_WAITING;
 	manners[5] = KEEPS_WAITING;
-	play(LOOPS, reach_a_quorum);
+	play_quorum(MEMBERS, 3, see_three_answers);
 }
 
-static int have_a_strange_failure(struct gyre_stack *stack)
+static void see_two_failures(const struct ask_frame *frame)
 {
-	struct ask_frame *frame = frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	expect(spawn_members(stack, 2) == 0);
-	expect(ask_them(stack, GYRE_FOREVER) == 2);
-	GYRE_AWAIT_QUORUM(stack, frame->asked, (uint32_t)frame->count, 1);
 	expect(errors_of(frame, -EIO) == 2);
-	return fixture_end(stack);
-	GYRE_END(stack);
 }
 
 /* An errno of a connect() that was passed on, say. */
@@ -238,20 +255,12 @@ Test(group_ask, sees_that_a_member_has_failed_with_the_errno_of_what_goes_on)
 	failure = -EINPROGRESS;
 	manners[0] = FAILS;
 	manners[1] = FAILS;
-	play(LOOPS, have_a_strange_failure);
+	play_quorum(2, 1, see_two_failures);
 }
 
-static int miss_a_quorum(struct gyre_stack *stack)
+static void see_three_failures(const struct ask_frame *frame)
 {
-	struct ask_frame *frame = frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	expect(spawn_members(stack, MEMBERS) == 0);
-	expect(ask_them(stack, GYRE_FOREVER) == MEMBERS);
-	GYRE_AWAIT_QUORUM(stack, frame->asked, (uint32_t)frame->count, 4);
 	expect(errors_of(frame, -EIO) == 3 && errors_of(frame, -EINPROGRESS) == 3);
-	return fixture_end(stack);
-	GYRE_END(stack);
 }
 
 Test(group_ask, goes_on_when_too_many_have_failed_for_the_quorum)
@@ -262,7 +271,37 @@ Test(group_ask, goes_on_when_too_many_have_failed_for_the_quorum)
 	manners[1] = KEEPS_WAITING;
 	manners[3] = KEEPS_WAITING;
 	manners[5] = KEEPS_WAITING;
-	play(LOOPS, miss_a_quorum);
+	play_quorum(MEMBERS, 4, see_three_failures);
+}
+
+static void see_four_answers(const struct ask_frame *frame)
+{
+	expect(errors_of(frame, 0) == 4 && errors_of(frame, -EINPROGRESS) >= 1);
+}
+
+/* The failure comes before the last answer or after it. */
+Test(group_ask, is_resumed_once_when_the_last_of_the_quorum_has_answered)
+{
+	manners[1] = FAILS;
+	manners[4] = KEEPS_WAITING;
+	play_quorum(MEMBERS, 4, see_four_answers);
+	cr_assert_eq(looks, 2);
+}
+
+static void see_that_one_was_too_many(const struct ask_frame *frame)
+{
+	expect(errors_of(frame, -EIO) == 3 && errors_of(frame, -EINPROGRESS) >= 1);
+}
+
+/* Two may fail, and the third is one too many. */
+Test(group_ask, is_resumed_once_when_one_more_has_failed_than_may)
+{
+	manners[0] = FAILS;
+	manners[1] = KEEPS_WAITING;
+	manners[3] = FAILS;
+	manners[5] = FAILS;
+	play_quorum(MEMBERS, 4, see_that_one_was_too_many);
+	cr_assert_eq(looks, 2);
 }
 
 static int want_too_many(struct gyre_stack *stack)
