@@ -373,15 +373,15 @@ template <auto Coroutine> int run_coroutine(gyre_stack *stack) noexcept
 	frame *owner = static_cast<frame *>(gyre_frame(stack));
 	task<int>::handle root;
 
+	if (gyre_stack_state(stack) != 0) {
+		owner->resumed(stack);
+		return run(owner, stack, task<int>::handle::from_address(owner->root_address()));
+	}
 	if (gyre_frame_bytes(stack) != frame::frame_bytes) {
 		gyre_log(stack, GYRE_LOG_ERROR,
 			 "a handler is a coroutine, and its class has no room for one: make the "
 			 "class with gyre::with_coroutines()");
 		return -EINVAL;
-	}
-	if (gyre_stack_state(stack) != 0) {
-		owner->resumed(stack);
-		return run(owner, stack, task<int>::handle::from_address(owner->root_address()));
 	}
 	owner = new (gyre_frame(stack)) frame(stack);
 	frame *before = std::exchange(frame::current(), owner);

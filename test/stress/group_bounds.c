@@ -71,7 +71,7 @@ static const struct gyre_class member_class = {
 /* ---- senders ---- */
 
 struct sender {
-	uint64_t random;
+	uint64_t random; /* first, for stress_start() */
 	uint32_t steps;
 };
 
@@ -129,19 +129,11 @@ static int step(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-static int start(struct gyre_stack *stack)
-{
-	struct sender *sender = (struct sender *)gyre_state(stack);
-
-	sender->random = load_check(gyre_message(stack, load));
-	return gyre_notify(stack, gyre_self(stack), load_new(stack, 0));
-}
-
 static const struct gyre_class sender_class = {
 	.name = "sender",
 	.state_bytes = sizeof(struct sender),
 	.frame_bytes = sizeof(struct sender_frame),
-	.mount = start,
+	.mount = stress_start,
 	.behaviour.notice = step,
 };
 

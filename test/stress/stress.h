@@ -101,6 +101,14 @@ static inline struct gyre_mail *load_new_outside(struct gyre_system *system, uin
 	return load_fill(gyre_system_mail_create(system, &gyre_type_load), value);
 }
 
+/* The mount of an actor that sends, whose state begins with its random numbers: takes their seed
+ * from the load that is its argument, and sends it the first load. */
+static inline int stress_start(struct gyre_stack *stack)
+{
+	*(uint64_t *)gyre_state(stack) = load_check(gyre_message(stack, load));
+	return gyre_notify(stack, gyre_self(stack), load_new(stack, 0));
+}
+
 static inline void stress_log(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;

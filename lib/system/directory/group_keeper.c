@@ -170,8 +170,9 @@ static uint32_t lacking(const struct gy_group_keeper *keeper, const struct findi
 	return wanted > count ? (uint32_t)wanted - count : 0;
 }
 
-static void grow(struct gy_group_keeper *keeper, struct gy_group *group,
-		 const struct finding *found, uint32_t more)
+/* Returns how many were added, or are to be made by their parent. */
+static uint32_t grow(struct gy_group_keeper *keeper, struct gy_group *group,
+		     const struct finding *found, uint32_t more)
 {
 	const struct gy_groups *groups = gy_groups_of(keeper->system);
 	uint32_t added = 0;
@@ -199,6 +200,7 @@ static void grow(struct gy_group_keeper *keeper, struct gy_group *group,
 	if (r < 0) {
 		keeper->lacking_until_ns = keeper->grown_ns + pause_max_ns;
 	}
+	return added;
 }
 
 /* Members that end as soon as they are made are not made again at each look. */
@@ -214,8 +216,8 @@ static void pause_after_ends(struct gy_group_keeper *keeper, const struct findin
 	}
 }
 
-/* Without memory it stays. */
-static void shrink(struct gy_group_keeper *keeper, struct gy_group *group,
+/* Whether the idle member goes. Without memory it stays. */
+static bool shrink(struct gy_group_keeper *keeper, struct gy_group *group,
 		   const struct finding *found)
 {
 	struct gy_groups *groups = gy_groups_of(keeper->system);
@@ -223,7 +225,7 @@ static void shrink(struct gy_group_keeper *keeper, struct gy_group *group,
 
 	gy_assert(found->idle != NULL && found->count > keeper->count_min);
 	if (leaver == NULL) {
-		return;
+		return false;
 	}
 	leaver->task = (struct gy_task){ .run = let_go, .embedded = true };
 	leaver->member = found->idle->address;
@@ -236,6 +238,7 @@ static void shrink(struct gy_group_keeper *keeper, struct gy_group *group,
 	       (unsigned long long)found->waiting);
 	gy_group_drop(groups, group, leaver->member);
 	gy_rcu_call(groups->rcu, &leaver->item, grace_ended);
+	return true;
 }
 
 /* Whether so little waits that one fewer would do. */
@@ -250,6 +253,7 @@ static void adjust(struct gy_group_keeper *keeper, struct gy_group *group)
 {
 	uint64_t now_ns = keeper->system->homes.homes[0].loop.now_ns;
 	struct finding found = look_at(group);
+	uint32_t count = found.count + keeper->ordered;
 	uint32_t more = keeper->poisoned ? 0 : lacking(keeper, &found);
 
 	pause_after_ends(keeper, &found, now_ns);
@@ -259,14 +263,13 @@ static void adjust(struct gy_group_keeper *keeper, struct gy_group *group)
 		keeper->calm_since_ns = now_ns;
 	}
 	if (more > 0 && now_ns >= keeper->lacking_until_ns) {
-		grow(keeper, group, &found, more);
+		count += grow(keeper, group, &found, more);
 	} else if (keeper->calm_since_ns != UINT64_MAX && found.idle != NULL &&
 		   now_ns - keeper->calm_since_ns >= keeper->shrink_after_ns) {
-		shrink(keeper, group, &found);
+		count -= shrink(keeper, group, &found);
 	}
-	found = look_at(group);
-	keeper->expected = found.count + keeper->ordered;
-	keeper->look_ns = found.waiting > 0 || found.count != keeper->count_min ||
+	keeper->expected = count;
+	keeper->look_ns = found.waiting > 0 || count != keeper->count_min ||
 					  keeper->leavers != NULL || keeper->ordered > 0
 				  ? look_ns
 				  : doubled(keeper->look_ns, idle_look_max_ns);
