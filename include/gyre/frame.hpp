@@ -141,7 +141,7 @@ class frame
 	/* For the coroutine that runs, whoever has made the futures: gyre refuses those of others.
 	 * Not inlined into a coroutine, as promise_base::operator new is not. */
 	[[gnu::noinline]] static void wait(std::coroutine_handle<> who, gyre_future *const *futures,
-					   unsigned count, bool any) noexcept
+					   unsigned count, bool any, unsigned quorum = 0) noexcept
 	{
 		frame *running = current();
 
@@ -149,6 +149,7 @@ class frame
 		running->awaited_ = futures;
 		running->awaited_count_ = count;
 		running->any_ = any;
+		running->quorum_ = quorum;
 	}
 
 	/* Runs the coroutine until it waits, and asks gyre to wait; 0 once it has ended. */
@@ -250,9 +251,26 @@ class frame
 		return (size + sizeof(header) - 1) & ~(sizeof(header) - 1);
 	}
 
+	/* Whether enough have answered, or too many have failed. */
+	bool quorum_is_decided() const noexcept
+	{
+		unsigned answered = 0;
+		unsigned failed = 0;
+
+		for (unsigned i = 0; i < awaited_count_; i++) {
+			const int error = gyre_future_error(awaited_[i]);
+
+			answered += error == 0;
+			failed += error != 0 && error != -EINPROGRESS;
+		}
+		return answered >= quorum_ || awaited_count_ - failed < quorum_;
+	}
 	/* Any promise resumes a stack that keeps other answers: it may have been the wrong one. */
 	bool is_over() const noexcept
 	{
+		if (quorum_ != 0) {
+			return quorum_is_decided();
+		}
 		for (unsigned i = 0; any_ && i < awaited_count_; i++) {
 			if (gyre_future_error(awaited_[i]) != -EINPROGRESS) {
 				return true;
@@ -266,6 +284,7 @@ class frame
 
 		awaited_count_ = 0;
 		any_ = false;
+		quorum_ = 0;
 		inner_.resume();
 		current() = before;
 	}
@@ -287,6 +306,18 @@ class frame
 		}
 		return count;
 	}
+	/* What has completed before is kept by being asked for too; each answer there is wanted. */
+	int suspend_for_quorum(const gyre_future *const *futures, unsigned count) const noexcept
+	{
+		gyre_asked asked[2 * futures_max] = {};
+		unsigned wanted = quorum_;
+
+		for (unsigned i = 0; i < count; i++) {
+			asked[i].future = *futures[i];
+			wanted += i >= awaited_count_ && gyre_future_error(futures[i]) == 0;
+		}
+		return gyre_await_quorum(stack_, 1, asked, count, wanted);
+	}
 	int suspend() noexcept
 	{
 		const gyre_future *futures[2 * futures_max];
@@ -294,6 +325,9 @@ class frame
 
 		if (awaited_count_ == 0) {
 			return -EDEADLK; /* it waits for what is not gyre's */
+		}
+		if (quorum_ != 0) {
+			return suspend_for_quorum(futures, count);
 		}
 		if (!any_) {
 			return gyre_await_all(stack_, 1, futures, count);
@@ -316,6 +350,7 @@ class frame
 	unsigned taken_ = 0;
 	std::uint32_t room_used_ = 0;
 	std::uint32_t room_blocks_ = 0;
+	unsigned quorum_ = 0; /* answers that the wait needs; 0: it is no such wait */
 	bool any_ = false;
 	bool cut_ = false;
 	gyre_future futures_[futures_max];

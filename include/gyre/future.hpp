@@ -120,6 +120,7 @@ inline namespace GYRE_VARIANT_
 {
 
 template <class... Futures> class some;
+template <class... Futures> class enough;
 
 /**
  * future - an ask, a sleep or another promise of the running stack, which co_await waits for
@@ -254,6 +255,7 @@ template <class Answer = void> class future
 
       private:
 	template <class... Futures> friend class some;
+	template <class... Futures> friend class enough;
 
 	template <class Held> struct awaiter {
 		Held held;
@@ -312,6 +314,50 @@ template <class... Futures> class [[nodiscard]] some
 	gyre_future *outstanding_[sizeof...(Futures)] = {};
 };
 
+/** enough - what quorum() gives to co_await */
+template <class... Futures> class [[nodiscard]] enough
+{
+	static_assert(sizeof...(Futures) > 0 && sizeof...(Futures) <= detail::frame::futures_max);
+
+      public:
+	enough(unsigned wanted, Futures &...futures) noexcept : wanted_(wanted)
+	{
+		(add(futures), ...);
+	}
+	bool await_ready() const noexcept
+	{
+		return answered_ >= wanted_ || wanted_ - answered_ > count_;
+	}
+	void await_suspend(std::coroutine_handle<> who) noexcept
+	{
+		detail::frame::wait(who, outstanding_, count_, false, wanted_ - answered_);
+	}
+	bool await_resume() const noexcept
+	{
+		unsigned answered = answered_;
+
+		for (unsigned i = 0; i < count_; i++) {
+			answered += gyre_future_error(outstanding_[i]) == 0;
+		}
+		return answered >= wanted_;
+	}
+
+      private:
+	template <class Future> void add(Future &future) noexcept
+	{
+		if (future.is_done()) {
+			answered_ += future.error() == 0;
+		} else {
+			outstanding_[count_++] = future.place_;
+		}
+	}
+
+	unsigned wanted_;
+	unsigned answered_ = 0;
+	unsigned count_ = 0;
+	gyre_future *outstanding_[sizeof...(Futures)] = {};
+};
+
 /** all() - waits for all of some futures: co_await gyre::all(a, b) */
 template <class... Answers> some<future<Answers>...> all(future<Answers> &...futures) noexcept
 {
@@ -321,6 +367,17 @@ template <class... Answers> some<future<Answers>...> all(future<Answers> &...fut
 template <class... Answers> some<future<Answers>...> any(future<Answers> &...futures) noexcept
 {
 	return { true, futures... };
+}
+/**
+ * quorum() - waits until so many of some futures have completed without an error, or so many have
+ * failed that the others are too few: bool enough = co_await gyre::quorum(2, a, b, c)
+ *
+ * Its value is whether so many have. The others stay outstanding until their futures end.
+ */
+template <class... Answers>
+enough<future<Answers>...> quorum(unsigned wanted, future<Answers> &...futures) noexcept
+{
+	return { wanted, futures... };
 }
 
 /**

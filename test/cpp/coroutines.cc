@@ -222,6 +222,34 @@ gyre::task<> ask_one_and_many(gyre_stack *stack)
 	co_return end(stack);
 }
 
+/* Two of three answer, or two fail; what is decided when the wait begins is no wait. */
+gyre::task<> await_quorums(gyre_stack *stack)
+{
+	const variable here;
+	const server_address server = open_server(stack);
+	auto held = co_await gyre::ask(stack, server, increment{ .value = 1 });
+	auto slow = gyre::ask(stack, server, wait_for{ GYRE_SECONDS(100) }, GYRE_FOREVER);
+	auto first = gyre::ask(stack, server, wait_for{ GYRE_MILLISECONDS(1) });
+	auto second = gyre::ask(stack, server, wait_for{ GYRE_MILLISECONDS(2) });
+
+	CHECK(co_await gyre::quorum(2, slow, first, second));
+	CHECK(first && second && !slow.is_done() && held->value == 2);
+	auto failed = gyre::ask(stack, server, fail_as{ AFTER_WAIT });
+	auto late = gyre::ask(stack, server, wait_for{ GYRE_SECONDS(100) }, GYRE_MILLISECONDS(3));
+
+	CHECK(!co_await gyre::quorum(3, slow, failed, first, late)); /* one may fail */
+	CHECK(failed.error() == -ENOSPC && late.error() == -ETIMEDOUT && !slow.is_done());
+	CHECK(held->value == 2 && first->value == 1 && second->value == 1);
+	auto never = gyre::ask(stack, server, wait_for{ GYRE_SECONDS(100) }, GYRE_FOREVER);
+
+	CHECK(co_await gyre::quorum(0, never, slow));
+	CHECK(!co_await gyre::quorum(3, never, slow));
+	CHECK(co_await gyre::quorum(1, never, second));
+	CHECK(!co_await gyre::quorum(2, failed, slow));
+	CHECK(!never.is_done() && !slow.is_done());
+	co_return end(stack);
+}
+
 gyre::task<> wait_too_briefly(gyre_stack *stack)
 {
 	const server_address server = open_server(stack);
@@ -342,12 +370,18 @@ gyre::task<> borrow(gyre_stack *stack)
 {
 	const variable here;
 
-	if (gyre_message(stack, increment)->value == 0) {
+	const int how = gyre_message(stack, increment)->value;
+
+	if (how == 0) {
 		co_await *lent;
 	} else {
 		auto held = co_await gyre::sleep(stack, 0);
 
-		co_await gyre::any(*lent);
+		if (how == 1) {
+			co_await gyre::any(*lent);
+		} else {
+			(void)co_await gyre::quorum(1, *lent);
+		}
 	}
 	CHECK(false);
 	co_return 0;
@@ -367,7 +401,7 @@ gyre::task<> await_another(gyre_stack *stack)
 	while (lent == nullptr) {
 		co_await gyre::sleep(stack, GYRE_MICROSECONDS(100));
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		auto refused = co_await gyre::ask(stack, borrower, increment{ i });
 
 		CHECK(refused.error() == -EINVAL && alive == 0);
@@ -754,6 +788,7 @@ void ask_from_outside()
 int main()
 {
 	play<ask_one_and_many>("ask_one_and_many");
+	play<await_quorums>("await_quorums");
 	play<wait_too_briefly>("wait_too_briefly");
 	play<have_too_many>("have_too_many");
 	play<throw_in_start>("throw_in_start");

@@ -60,7 +60,11 @@ gyre::task<> on_work(gyre_stack *stack)
 		auto first = gyre::ask(stack, order.to, increment{ value });
 		auto second = gyre::ask(stack, order.to, increment{ value });
 
-		co_await gyre::any(first, second);
+		if (round % 2 == 0) {
+			co_await gyre::any(first, second);
+		} else {
+			CHECK(co_await gyre::quorum(1, first, second));
+		}
 		CHECK(first.is_done() || second.is_done());
 		co_await gyre::all(first, second);
 		CHECK(first && second && first->value == second->value);
