@@ -89,13 +89,15 @@ enum gyre_routing {
  * @reserved: 0
  *
  * A group with @count_max begins with @count members, or with @count_min if that is 0. Its mail is
- * looked at every 5 ms. When more than the mark waits it gets as many members as bring that down
- * to the mark, but not more than it has. It shrinks by one member at a look when, for the given
- * time, half of the mark would not have been passed with one member fewer. A member that is to go
- * gets no more messages of the group, has first handled all that were sent to it by way of the
- * group, and stops as by gyre_stop_gracefully(): what is suspended may end. A member that ends is
- * replaced where fewer than @count_min are left, unless it was the last. Members that have joined
- * count, but only those that were made with the group or by it are stopped.
+ * looked at every 5 ms, unless it has @count_min members and little mail: then it wakes no loop,
+ * and is looked at as soon as more waits for one of them. When more than the mark waits it gets as
+ * many members as bring that down to the mark, but not more than it has. It shrinks by one member
+ * at a look when, for the given time, half of the mark would not have been passed with one member
+ * fewer. A member that is to go gets no more messages of the group, has first handled all that were
+ * sent to it by way of the group, and stops as by gyre_stop_gracefully(): what is suspended may
+ * end. A member that ends is replaced where fewer than @count_min are left, unless it was the last.
+ * Members that have joined count, but only those that were made with the group or by it are
+ * stopped.
  *
  * Growing needs memory and @actor_class for as long as the group lives, and a copy of the argument,
  * as for a @count of 0. The log tells of each change (at the level of information); a snapshot

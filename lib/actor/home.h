@@ -76,6 +76,7 @@ struct gy_homes {
 	struct gy_home *homes;	/* an array */
 	struct gy_loops *loops;
 	const struct gy_log *log;
+	uint32_t crowded_at; /* atomic: how much counted mail that waits is told to the directory */
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
 	struct gy_promise *spare_promises;   /* atomic; a list: see promise.c */
 	struct gy_promise ***promise_places; /* atomic: see promise_places.c */

@@ -73,6 +73,8 @@ struct gy_directory_ops {
 	int (*enlist)(struct gy_house *house, struct gyre_address group);
 	/* The house that was to be @member cannot be spawned. */
 	void (*refuse)(struct gy_home *home, struct gyre_address member, struct gyre_address group);
+	/* As much mail waits for a house whose mail is counted as gy_homes.crowded_at says. */
+	void (*crowded)(struct gy_house *house);
 	/* A house with a name entry stops; its address is still good. */
 	void (*withdraw)(struct gy_house *house);
 	/* Gives the name @text to @address, for which a house is about to be spawned. -EINVAL,

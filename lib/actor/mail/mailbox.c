@@ -108,8 +108,13 @@ void gy_house_check_mailbox_mark(struct gy_house *house)
 static void count_up(struct gy_house *house)
 {
 	const struct gyre_class *class = house->class_info->class;
+	const struct gy_home_options *options = &house->home->options;
 
 	gy_store_relaxed(&house->waiting, house->waiting + 1);
+	if (gy_unlikely(house->waiting ==
+			gy_load_relaxed(&gy_homes_of(options->system)->crowded_at))) {
+		options->directory->crowded(house);
+	}
 	if (class->mailbox_high != 0 && house->waiting >= class->mailbox_high &&
 	    !house->above_mark) {
 		tell_mark(house, true);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/memory.h"
+#include "system/directory/group_keeper.h"
 #include "system/system.h"
 
 /* ---- the directory ---- */
@@ -103,6 +104,7 @@ const struct gy_directory_ops gy_directory_ops = {
 	.route = gy_group_route,
 	.enlist = gy_group_enlist,
 	.refuse = gy_group_refuse,
+	.crowded = gy_group_crowded,
 	.withdraw = gy_directory_entry_withdraw,
 	.name = gy_name_reserve,
 	.take_name = gy_name_take,

@@ -6,6 +6,12 @@
  * goes at each look, until the least number is left or more mail waits. Between the two marks
  * nothing happens; so a group that has shrunk must have twice as much mail before it grows.
  *
+ * A keeper rests, and wakes no loop, while its group has the least number of members and none of
+ * them has more mail than the lowest mark of all groups; no group can grow then. When the mailbox
+ * of a member gets beyond that, its loop finds that the keeper rests, and wakes it; so does who
+ * changes the table. Either that loop sees that the keeper rests, or the keeper sees the mail: it
+ * says that it rests, and looks once more before it does.
+ *
  * No mail is lost with a member that goes. First it leaves the table, so that no sender finds it.
  * After a grace period every loop has been through the end of a phase, and other threads through
  * their calls: what was sent by the old table is in the inbox of the member's loop. A task that is
@@ -22,11 +28,12 @@
 #include "actor/life/graceful_stop.h"
 #include "actor/mail/send.h"
 #include "base/atomic.h"
+#include "base/happens.h"
 #include "base/memory.h"
+#include "system/directory/directory.h"
 #include "system/system.h"
 
 static const uint64_t look_ns = GYRE_MILLISECONDS(5);
-static const uint64_t idle_look_max_ns = GYRE_MILLISECONDS(160);
 static const uint64_t pause_max_ns = GYRE_SECONDS(1); /* before a member is made again */
 
 static uint64_t doubled(uint64_t ns, uint64_t max_ns)
@@ -119,7 +126,9 @@ static void see_off(struct gy_group_keeper *keeper)
 /* What a look has found. */
 struct finding {
 	uint64_t waiting; /* for all members */
+	uint32_t most;	  /* for one of them */
 	uint32_t count;	  /* of members */
+	uint32_t spawned; /* of those */
 	/* The last that was spawned and has no mail, on the loop that has most; NULL for none. */
 	const struct gy_member *idle;
 };
@@ -146,7 +155,9 @@ static struct finding look_at(const struct gy_group *group)
 			continue;
 		}
 		found.count++;
+		found.spawned += member->spawned;
 		found.waiting += waiting;
+		found.most = waiting > found.most ? waiting : found.most;
 		if (member->spawned && waiting == 0 && crowd_of(members, member) >= most) {
 			most = crowd_of(members, member);
 			found.idle = member;
@@ -207,12 +218,13 @@ static uint32_t grow(struct gy_group_keeper *keeper, struct gy_group *group,
 static void pause_after_ends(struct gy_group_keeper *keeper, const struct finding *found,
 			     uint64_t now_ns)
 {
+	if (now_ns - keeper->grown_ns > 2 * pause_max_ns) {
+		keeper->pause_ns = 0;
+	}
 	if (found->count + keeper->ordered < keeper->expected) {
 		keeper->pause_ns =
 			keeper->pause_ns == 0 ? look_ns : doubled(keeper->pause_ns, pause_max_ns);
 		keeper->lacking_until_ns = now_ns + keeper->pause_ns;
-	} else if (now_ns - keeper->grown_ns > 2 * pause_max_ns) {
-		keeper->pause_ns = 0;
 	}
 }
 
@@ -248,8 +260,19 @@ static bool is_calm(const struct gy_group_keeper *keeper, const struct finding *
 	       2 * found->waiting <= (uint64_t)keeper->grow_above * (found->count - 1);
 }
 
-/* Under the mutex. */
-static void adjust(struct gy_group_keeper *keeper, struct gy_group *group)
+/* Whether a group of @count members may change before its keeper is woken. */
+static bool may_change(const struct gy_group_keeper *keeper, const struct finding *found,
+		       uint32_t count)
+{
+	const struct gy_homes *homes = gy_groups_of(keeper->system)->homes;
+
+	return found->most >= gy_load_relaxed(&homes->crowded_at) || keeper->leavers != NULL ||
+	       keeper->ordered > 0 || (count < keeper->count_min && !keeper->poisoned) ||
+	       (count > keeper->count_min && found->spawned > 0);
+}
+
+/* Whether there will be something to look for. Under the mutex. */
+static bool adjust(struct gy_group_keeper *keeper, struct gy_group *group)
 {
 	uint64_t now_ns = keeper->system->homes.homes[0].loop.now_ns;
 	struct finding found = look_at(group);
@@ -269,10 +292,21 @@ static void adjust(struct gy_group_keeper *keeper, struct gy_group *group)
 		count -= shrink(keeper, group, &found);
 	}
 	keeper->expected = count;
-	keeper->look_ns = found.waiting > 0 || count != keeper->count_min ||
-					  keeper->leavers != NULL || keeper->ordered > 0
-				  ? look_ns
-				  : doubled(keeper->look_ns, idle_look_max_ns);
+	return may_change(keeper, &found, count);
+}
+
+/* Whether the next look comes without a call. Under the mutex. */
+static bool look_at_group(struct gy_group_keeper *keeper, struct gy_group *group)
+{
+	if (adjust(keeper, group)) {
+		gy_store_relaxed(&group->keeper_rests, 0);
+		return true;
+	}
+	if (gy_load_relaxed(&group->keeper_rests) != 0) {
+		return false;
+	}
+	gy_store_full(&group->keeper_rests, 1);
+	return true;
 }
 
 /* Under the mutex: the group is gone, and all who left it. */
@@ -293,6 +327,7 @@ static void look(struct gy_timer *timer)
 	struct gy_group_keeper *keeper = gy_container_of(timer, struct gy_group_keeper, timer);
 	struct gy_groups *groups = gy_groups_of(keeper->system);
 	struct gy_group *group;
+	bool again;
 
 	if (gy_load_relaxed(&keeper->system->stop) != 0) {
 		return; /* all members are being stopped; it is freed with the groups */
@@ -300,13 +335,11 @@ static void look(struct gy_timer *timer)
 	see_off(keeper);
 	(void)pthread_mutex_lock(&groups->mutex);
 	group = gy_group_find(groups, keeper->group);
-	if (group != NULL) {
-		adjust(keeper, group);
-	}
-	if (group != NULL || keeper->leavers != NULL) {
-		gy_timer_start(&keeper->system->homes.homes[0].loop.wheel, timer,
-			       group == NULL ? look_ns : keeper->look_ns);
-	} else {
+	again = group != NULL ? look_at_group(keeper, group)
+			      : keeper->leavers != NULL || keeper->is_begun;
+	if (again) {
+		gy_timer_start(&keeper->system->homes.homes[0].loop.wheel, timer, look_ns);
+	} else if (group == NULL) {
 		forget(groups, keeper);
 	}
 	(void)pthread_mutex_unlock(&groups->mutex);
@@ -317,8 +350,65 @@ static void look(struct gy_timer *timer)
 static void begin(struct gy_loop *loop, struct gy_task *task)
 {
 	struct gy_group_keeper *keeper = gy_container_of(task, struct gy_group_keeper, begin);
+	struct gy_groups *groups = gy_groups_of(keeper->system);
 
-	gy_timer_start(&loop->wheel, &keeper->timer, look_ns);
+	(void)pthread_mutex_lock(&groups->mutex);
+	keeper->is_begun = false;
+	(void)pthread_mutex_unlock(&groups->mutex);
+	if (!gy_timer_is_started(&keeper->timer)) {
+		gy_timer_start(&loop->wheel, &keeper->timer, look_ns);
+	}
+}
+
+static void post_begin(struct gy_group_keeper *keeper)
+{
+	if (!keeper->is_begun) {
+		keeper->is_begun = true;
+		gy_loop_post_task(&keeper->system->homes.homes[0].loop, &keeper->begin);
+	}
+}
+
+void gy_group_keeper_wake(struct gy_group *group)
+{
+	struct gy_group_keeper *keeper = group->keeper;
+
+	if (keeper == NULL || gy_load_relaxed(&group->keeper_rests) == 0 ||
+	    gy_load_relaxed(&keeper->system->stop) != 0) {
+		return;
+	}
+	gy_store_relaxed(&group->keeper_rests, 0);
+	post_begin(keeper);
+}
+
+static void wake_by_address(struct gy_groups *groups, struct gyre_address address)
+{
+	struct gy_group *group = gy_group_find(groups, address);
+
+	if (group != NULL) {
+		gy_group_keeper_wake(group);
+	}
+}
+
+void gy_group_crowded(struct gy_house *house)
+{
+	const struct gy_directory_entry *entry = gy_directory_entry_of(house);
+	struct gy_groups *groups = gy_groups_of(house->home->options.system);
+	const struct gy_membership *membership = entry == NULL ? NULL : entry->memberships;
+
+	gy_store_full(&house->waiting, house->waiting); /* before it is seen who rests */
+	for (; membership != NULL; membership = membership->next) {
+		struct gy_group *group = gy_group_find(groups, membership->group);
+		bool rests = group != NULL && gy_load_full(&group->keeper_rests) != 0;
+
+		if (group != NULL) {
+			gy_happens_before(group);
+		}
+		if (rests) {
+			(void)pthread_mutex_lock(&groups->mutex);
+			wake_by_address(groups, membership->group);
+			(void)pthread_mutex_unlock(&groups->mutex);
+		}
+	}
 }
 
 bool gy_group_bounds_are_valid(const struct gyre_group_options *options)
@@ -347,7 +437,6 @@ struct gy_group_keeper *gy_group_keeper_create(struct gyre_system *system,
 			.begin = { .run = begin, .embedded = true },
 			.system = system,
 			.calm_since_ns = UINT64_MAX,
-			.look_ns = look_ns,
 			.shrink_after_ns = options->shrink_after_ns == 0
 						   ? GYRE_GROUP_SHRINK_AFTER_NS
 						   : options->shrink_after_ns,
@@ -361,6 +450,22 @@ struct gy_group_keeper *gy_group_keeper_create(struct gyre_system *system,
 	return keeper;
 }
 
+/* The mark at which keepers are woken only falls: those that rest look by the new one. */
+static void lower_mark(struct gy_groups *groups, struct gyre_system *system, uint32_t grow_above)
+{
+	struct gy_homes *homes = gy_homes_of(system);
+	const struct gy_group_keeper *keeper = groups->keepers;
+	uint32_t at = grow_above + 1;
+
+	if (homes->crowded_at != 0 && homes->crowded_at <= at) {
+		return;
+	}
+	gy_store_relaxed(&homes->crowded_at, at);
+	for (; keeper != NULL; keeper = keeper->next) {
+		wake_by_address(groups, keeper->group);
+	}
+}
+
 void gy_group_keeper_start(struct gy_groups *groups, struct gy_group *group)
 {
 	struct gy_group_keeper *keeper = group->keeper;
@@ -369,7 +474,8 @@ void gy_group_keeper_start(struct gy_groups *groups, struct gy_group *group)
 	keeper->group = group->address;
 	keeper->next = groups->keepers;
 	groups->keepers = keeper;
-	gy_loop_post_task(&keeper->system->homes.homes[0].loop, &keeper->begin);
+	lower_mark(groups, keeper->system, keeper->grow_above);
+	post_begin(keeper);
 }
 
 void gy_group_keepers_fini(struct gy_groups *groups)

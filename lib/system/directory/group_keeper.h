@@ -1,6 +1,7 @@
 /*
  * Groups that grow and shrink. Such a group has a keeper, which looks at the mail that waits for
- * its members now and then, on the first loop: senders know nothing of it.
+ * its members now and then, on the first loop: senders know nothing of it. It rests while nothing
+ * can change.
  */
 #ifndef GY_SYSTEM_DIRECTORY_GROUP_KEEPER_H
 #define GY_SYSTEM_DIRECTORY_GROUP_KEEPER_H
@@ -19,11 +20,11 @@ struct gy_group_keeper {
 	uint64_t calm_since_ns;	   /* few mails have waited since then; UINT64_MAX when many do */
 	uint64_t lacking_until_ns; /* until then none is made, since the last could not be */
 	uint64_t shrink_after_ns;
-	uint64_t look_ns;  /* until the next look */
 	uint64_t pause_ns; /* the last one after members had ended; 0 for none */
 	uint64_t grown_ns; /* when the last was made */
 	uint32_t expected; /* members after the last look, with those that are ordered */
 	bool poisoned;	   /* its members are ending: none is made. Under the mutex */
+	bool is_begun;	   /* @begin is posted. Under the mutex */
 	uint32_t count_min;
 	uint32_t count_max;
 	uint32_t grow_above;
@@ -44,6 +45,12 @@ struct gy_group_keeper *gy_group_keeper_create(struct gyre_system *system,
 					       const struct gyre_group_options *options);
 /* The group has been published. Under the mutex. From then on the keeper frees itself. */
 void gy_group_keeper_start(struct gy_groups *groups, struct gy_group *group);
+/* Members come or go, or the group ends: its keeper looks, if it has one that rests. Under the
+ * mutex. */
+void gy_group_keeper_wake(struct gy_group *group);
+/* As much mail waits for a house as may let one of its groups grow. On its loop, without the
+ * mutex. */
+GY_COLD void gy_group_crowded(struct gy_house *house);
 /* Frees all that are left, when no loop runs any more. */
 void gy_group_keepers_fini(struct gy_groups *groups);
 

@@ -131,6 +131,7 @@ int gy_group_add(struct gy_groups *groups, struct gy_group *group,
 	gy_assert(table->count <= before + count);
 	sort(table);
 	replace(groups, group, table);
+	gy_group_keeper_wake(group);
 	return 0;
 }
 
@@ -152,6 +153,7 @@ static void make_anew(struct gy_groups *groups, struct gy_group *group)
 	uint32_t left = count_of(group->members);
 	struct gy_members *table;
 
+	gy_group_keeper_wake(group);
 	if (left == 0 && group->spawned && (group->keeper == NULL || group->keeper->ordered == 0)) {
 		gy_group_end(groups, group);
 		return;

@@ -141,6 +141,7 @@ void gy_group_end(struct gy_groups *groups, struct gy_group *group)
 	uint32_t number = group->address.slot;
 
 	gy_assert(number < GY_GROUP_CHUNKS * GY_GROUPS_A_CHUNK);
+	gy_group_keeper_wake(group);
 	if (*place_of(groups, number) == group) {
 		gy_store_release(place_of(groups, number), NULL);
 	}

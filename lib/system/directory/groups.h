@@ -51,6 +51,7 @@ struct gy_group {
 	enum gyre_routing routing;
 	gyre_key_fn key;
 	bool spawned;
+	uint32_t keeper_rests; /* atomic; written under the mutex: see group_keeper.c */
 	/* With one member a loop, or a keeper; else NULL. Under the mutex. */
 	struct gy_group_recipe *recipe;
 	struct gy_group_keeper *keeper; /* of one that grows and shrinks; else NULL */

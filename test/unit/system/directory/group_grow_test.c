@@ -12,6 +12,8 @@
 #include <gyre/resize.h>
 
 #include "base/atomic.h"
+#include "system/directory/group_keeper.h"
+#include "system/system.h"
 
 TestSuite(group_grow, .timeout = 60);
 
@@ -414,6 +416,139 @@ Test(group_grow, counts_what_waits_for_members_that_have_joined)
 {
 	play(LOOPS, flood_the_joiner);
 	cr_assert_eq(mounted, MOST - 1);
+}
+
+/* ---- rest ---- */
+
+static struct gyre_address spawn_one(uint32_t grow_above)
+{
+	const struct gyre_group_options options = { .count_max = MOST,
+						    .grow_above = grow_above,
+						    .shrink_after_ns = GYRE_MILLISECONDS(20) };
+	struct gyre_address group;
+
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class, GYRE_NO_ARGUMENT,
+					     &options, &group),
+		     0);
+	return group;
+}
+
+/* Until the keeper of the group has no timer, and nothing else runs. */
+static void await_rest(struct gyre_address group)
+{
+	const struct gy_group *found = gy_group_find(gy_groups_of(fixture.system), group);
+
+	cr_assert_not_null(found);
+	while (!others_sleep() || gy_load_relaxed(&found->keeper_rests) == 0 ||
+	       gy_timer_is_started(&found->keeper->timer)) {
+		(void)sched_yield();
+	}
+}
+
+static struct gyre_address member_of(struct gyre_address group)
+{
+	struct gyre_address member;
+	uint32_t count;
+
+	cr_assert_eq(gyre_system_group_members(fixture.system, group, 1, &member, &count), 0);
+	cr_assert_eq(count, 1);
+	return member;
+}
+
+static void await_size(struct gyre_address group, uint32_t size)
+{
+	while (size_of(group) != size) {
+		(void)sched_yield();
+	}
+}
+
+static void send_outside(struct gyre_address to, uint32_t count)
+{
+	while (count-- > 0) {
+		cr_assert_eq(notify_outside(to, 2), 0);
+	}
+}
+
+static void close_started(void)
+{
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+}
+
+Test(group_grow, has_no_timer_while_nothing_can_change_and_grows_after_that)
+{
+	struct gyre_address group;
+
+	fixture_open(LOOPS);
+	group = spawn_one(4);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	await_rest(group);
+	send_outside(group, MUCH);
+	await_size(group, MOST);
+	await_size(group, 1);
+	await_rest(group);
+	send_outside(member_of(group), MUCH); /* by way of no group */
+	await_size(group, MOST);
+	close_started();
+}
+
+Test(group_grow, replaces_a_member_that_ends_while_its_keeper_rests)
+{
+	const struct gyre_group_options options = { .count = 2, .count_min = 2, .count_max = 3 };
+	struct gyre_address group;
+
+	fixture_open(LOOPS);
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &member_class, GYRE_NO_ARGUMENT,
+					     &options, &group),
+		     0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	await_rest(group);
+	cr_assert_eq(notify_outside(group, 0), 0);
+	while (gy_load_acquire(&cleaned) < 1) {
+		(void)sched_yield();
+	}
+	await_size(group, 2);
+	await_rest(group);
+	cr_assert_eq(mounted, 3);
+	close_started();
+}
+
+/* By then the mailbox of its member is beyond the mark of the other group. */
+Test(group_grow, grows_after_a_group_with_a_lower_mark_was_made)
+{
+	struct gyre_address group;
+
+	work_ns = GYRE_SECONDS(1000);
+	fixture_open(LOOPS);
+	group = spawn_one(100);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	send_outside(group, 50);
+	await_rest(group);
+	cr_assert_eq(size_of(group), 1);
+	(void)spawn_one(2);
+	send_outside(group, 100);
+	await_size(group, 2);
+	close_started();
+}
+
+Test(group_grow, ends_while_its_keeper_rests_and_leaves_none_behind)
+{
+	struct gyre_address group;
+	uint32_t count;
+
+	fixture_open(LOOPS);
+	group = spawn_one(4);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	await_rest(group);
+	cr_assert_eq(notify_outside(group, 0), 0); /* the last member ends, and the group */
+	while (gyre_system_group_size(fixture.system, group, &count) == 0) {
+		(void)sched_yield();
+	}
+	while (gy_load_relaxed(&gy_groups_of(fixture.system)->keepers) != NULL) {
+		(void)sched_yield();
+	}
+	close_started();
 }
 
 /* ---- loops that retire ---- */
