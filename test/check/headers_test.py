@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Proves that scripts/check_headers.py catches what it is for."""
+import json
 import os
+import re
 import sys
 
 import planted
@@ -77,6 +79,44 @@ class Headers(planted.PlantedTest):
         self.assert_content(*build)
         self.plant("lib/base/bad.h", "#pragma once\nstatic inline size_t gy_x(void);\n")
         self.assert_caught("lib/base/bad.h: gcc as gnu17", arguments=build)
+
+    def library(self, source, header):
+        """A build that compiles lib/base/x.c, which includes x.h; the arguments that name the build."""
+        entry = {"directory": self.path("build"), "file": "../lib/base/x.c", "output": "lib/x.p/x.c.o"}
+        self.plant("build/compile_commands.json", json.dumps([entry]))
+        self.plant("lib/base/x.c", planted.IDEA + source)
+        self.plant("lib/base/x.h", planted.IDEA + header)
+        return ("--build", self.path("build"))
+
+    def compilations(self, build):
+        status, output = self.run_check(*build)
+        self.assertEqual(status, 0, output)
+        return int(re.search(r"(\d+) compilations", output).group(1))
+
+    def test_leaves_to_the_build_what_that_compiles_alone(self):
+        guarded = "#ifndef GY_X_H\n#define GY_X_H\n#ifdef X\n#endif\ntypedef int gy_x;\n#endif /* GY_X_H */\n"
+        first, later = '#include "base/x.h"\n', '#include <stddef.h>\n#include "base/x.h"\n'
+        build = self.library(first, guarded)
+        built = self.compilations(build)
+        self.assertEqual(self.compilations(self.library(later, guarded)), built + 1)
+        self.assertEqual(self.compilations(self.library("typedef int gy_y;\n" + first, guarded)), built + 1)
+        self.assertEqual(self.compilations(self.library("#define GY_Y 1\n" + first, guarded)), built + 1)
+        self.plant("build/compile_commands.json", "[]")
+        self.assertEqual(self.compilations(build), built + 1)
+
+    def test_compiles_twice_what_a_source_includes_first_and_no_guard_surrounds(self):
+        ends = "#ifndef GY_X_H\n#define GY_X_H\n%s#endif\n%s"
+        for header in ("struct gy_x { int a; };\n", ends % ("", "struct gy_x { int a; };\n"),
+                       ends.replace("define GY_X_H", "define GY_X") % ("struct gy_x { int a; };\n", ""),
+                       ends % ("#else\nstruct gy_x { int a; };\nint x[sizeof(gy_x)];\n", "")):
+            with self.subTest(header):
+                self.assert_caught("lib/base/x.h: gcc as gnu17: ",
+                                   arguments=self.library('#include "base/x.h"\n', header))
+
+    def test_catches_a_private_header_that_a_source_includes_after_what_it_needs(self):
+        header = "#ifndef GY_X_H\n#define GY_X_H\nstatic inline size_t gy_x(void);\n#endif\n"
+        build = self.library('#include <stddef.h>\n#include "base/x.h"\n', header)
+        self.assert_caught("lib/base/x.h: gcc as gnu17", arguments=build)
 
     def test_is_skipped_without_a_compiler(self):
         script = os.path.join(planted.SCRIPTS, self.check)
