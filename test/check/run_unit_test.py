@@ -3,7 +3,7 @@
 
 Criterion forgets how its children exit, so a planted leak, with every test of the program passing,
 must fail the run all the same: scripts/run_unit.sh sees to it. The runner that forks, which stands in
-for Criterion's where there are sanitizers, must fail wherever Criterion does, and where it forgets.
+for Criterion's unless the build is told otherwise, must fail wherever Criterion does, and where it forgets.
 """
 import os
 import re

@@ -65,7 +65,8 @@ class Test(planted.PlantedTest):
         status, lines, log = self.run_it()
         self.assertEqual((status, lines[-1]), (0, "5 passed, 0 failed, 0 skipped"))
         for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
-                         "-Db_sanitize=thread", "-Dreceive_buffers=whole", "--buildtype=release",
+                         "-Db_sanitize=thread", "-Dreceive_buffers=whole", "-Dunit_runner=criterion",
+                         "--buildtype=release",
                          "--suite unit --suite system --suite fuzz --suite random",
                          "channel net", "--suite stress --suite random"):
             self.assertIn(expected, log)

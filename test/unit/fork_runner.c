@@ -1,10 +1,11 @@
 /*
  * Runs tests that are written with Criterion, each in a fork of this program.
  *
- * Criterion starts the program anew for each test. With a sanitizer that takes ten times as long as
- * the test: its start, and two dozen libraries of Criterion's own. Where sanitizers are on,
- * programs are linked with this file and fork_asserts.c in place of Criterion's library. Its
- * headers remain: they put a pointer to each test and suite into a section, which is read here.
+ * Criterion starts the program anew for each test. That takes longer than most tests, and with a
+ * sanitizer ten times as long: its start, and two dozen libraries of Criterion's own. So programs
+ * are linked with this file and fork_asserts.c in place of Criterion's library, unless the option
+ * unit_runner says otherwise. Its headers remain: they put a pointer to each test and suite into a
+ * section, which is read here.
  *
  * A test passes when its process has come to its end, exits with the status that is expected, and
  * no assertion failed; or when the signal that is expected ended it in its body. A sanitizer that
