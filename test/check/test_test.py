@@ -15,6 +15,7 @@ setup)
 	[ "$2" != "$ROOT/build-test/$BAD_BUILD" ] || { echo "ERROR: planted"; exit 1; }
 	mkdir -p "$2/meson-logs"
 	touch "$2/build.ninja"
+	[ ! -d "$ROOT/described" ] || cp -r "$ROOT/described" "$2/meson-info"
 	;;
 test)
 	[ "$3" = "$ROOT/build-test/$NO_TESTS" ] || cp "$ROOT/testlog.json" "$3/meson-logs/"
@@ -27,13 +28,13 @@ esac
 class Test(planted.PlantedTest):
     def setUp(self):
         super().setUp()
-        for name in ("test", "count_tests.py", "print_coverage.py"):
+        for name in ("test", "count_tests.py", "print_coverage.py", "test_targets.py"):
             os.makedirs(self.path("scripts"), exist_ok=True)
             shutil.copy(os.path.join(planted.SCRIPTS, name), self.path("scripts"))
         self.plant("scripts/install-deps", '#!/bin/sh\necho "deps $*" >> "$LOG"\nexit "${DEPS_STATUS:-0}"\n',
                    0o755)
         self.plant("bin/meson", MESON, 0o755)
-        self.plant("bin/ninja", "#!/bin/sh\n", 0o755)
+        self.plant("bin/ninja", '#!/bin/sh\necho "ninja $*" >> "$LOG"\n', 0o755)
         self.compiler("clang", "exit 0")
         self.compiler("gcc", "exit 0")
         self.result("OK")
@@ -71,6 +72,20 @@ class Test(planted.PlantedTest):
                          "channel net", "--suite stress --suite random"):
             self.assertIn(expected, log)
         self.assertEqual(log.count("meson setup"), 5)
+
+    def test_builds_only_what_is_run_where_not_all_is(self):
+        for name in ("asan", "tsan", "debug"):
+            top = os.path.join(self.root, "build-test", name)
+            targets = [{"id": target + "@exe", "build_by_default": target == "app", "filename": [f"{top}/{target}"]}
+                       for target in ("app", "unit-x", "stress-x", "cpp-x")]
+            tests = [{"suite": ["gyre:" + suite], "depends": [suite + "-x@exe"]} for suite in ("unit", "stress", "cpp")]
+            shutil.rmtree(self.path("described"), ignore_errors=True)
+            self.plant("described/intro-targets.json", json.dumps(targets))
+            self.plant("described/intro-tests.json", json.dumps(tests))
+            shutil.rmtree(self.path("build-test"), ignore_errors=True)
+            _, _, log = self.run_it()
+            found = [line.split()[3:] for line in log.splitlines() if line.startswith(f"ninja -C {top}")][-1]
+            self.assertEqual(found, {"asan": ["app", "unit-x"], "tsan": ["app", "stress-x"], "debug": []}[name])
 
     def test_does_only_the_first_when_in_a_hurry(self):
         status, lines, log = self.run_it("--quick")
