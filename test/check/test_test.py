@@ -2,6 +2,7 @@
 """Shows what scripts/test does and counts, in a small tree and with feigned tools."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -72,6 +73,14 @@ class Test(planted.PlantedTest):
                          "channel net", "--suite stress --suite random"):
             self.assertIn(expected, log)
         self.assertEqual(log.count("meson setup"), 5)
+
+    def test_runs_more_at_once_when_nothing_is_compiled_beside(self):
+        def processes(log):
+            return [int(jobs) for jobs in re.findall(r"^meson test .*--num-processes (\d+)", log, re.MULTILINE)]
+        processors = len(os.sched_getaffinity(0))
+        self.assertEqual(processes(self.run_it()[2]), [processors + 1] + [2 * processors] * 4)
+        os.remove(self.path("log"))
+        self.assertEqual(processes(self.run_it("--quick")[2]), [2 * processors])
 
     def test_builds_only_what_is_run_where_not_all_is(self):
         for name in ("asan", "tsan", "debug"):
