@@ -3,13 +3,13 @@
 
 usage: check_abi.py [ROOT] [--keep]
 
-lib/system/layouts.c lists every structure of include/gyre, with its size and where each member stands;
-lib/gyre.inline every inline function and macro with parameters, with a digest of its text. The compiler
+lib/system/layouts_frozen.c and layouts_growing.c list every structure of include/gyre, with its size and
+where each member stands; lib/gyre.inline every inline function and macro with parameters, with a digest of its text. The compiler
 holds the headers to the numbers; this check holds the lists to the headers:
 
-- every structure and every member is listed. A structure that the calls pass with its size GROWS: new
-  members come at its end. Any other is FROZEN: it stands inside of others, in arrays or in messages, or
-  inline functions read it.
+- every structure and every member is listed. A structure that the calls pass with its size GROWS, and is in
+  layouts_growing.c: new members come at its end. Any other is FROZEN, and in layouts_frozen.c: it stands
+  inside of others, in arrays or in messages, or inline functions read it.
 - every inline function and macro is listed, and its text is the one that was listed. Comments and spaces
   do not count.
 - include/gyre/version.h tells the version of meson.build, and the soname is its first two numbers.
@@ -29,7 +29,9 @@ import tempfile
 import check_docs
 import csource
 
-LIST = os.path.join("lib", "system", "layouts.c")
+LISTS = {"FROZEN": os.path.join("lib", "system", "layouts_frozen.c"),
+         "GROWS": os.path.join("lib", "system", "layouts_growing.c")}
+MACROS = os.path.join("lib", "system", "layouts.h")
 INLINES = os.path.join("lib", "gyre.inline")
 VERSION = os.path.join("include", "gyre", "version.h")
 HEADERS = os.path.join("include", "gyre")
@@ -37,13 +39,16 @@ HEADERS = os.path.join("include", "gyre")
 SELF_SIZED = {"gyre_encoding", "gyre_log_line", "gyre_snapshot", "gyre_type"}
 ADVICE = "scripts/check_abi.py --keep lists it; an incompatible change raises the soname"
 ENTRY = re.compile(r'^(FROZEN|GROWS|AT|TAIL)\(([^)]*)\);', re.MULTILINE)
-PREAMBLE = """/*
+MACROS_TEXT = """/*
  * What programs have compiled into them: sizes of public structures and places of their members.
  * Another value is another soname; see CONTRIBUTING.md. lib/gyre.inline lists what headers inline.
  *
- * Written by scripts/check_abi.py --keep, which also compares it with the headers. Structures that
- * are FROZEN keep their size, those that GROW may get members at their ends.
+ * Structures that are FROZEN keep their size, those that GROW may get members at their ends.
+ * Written by scripts/check_abi.py --keep, as are the lists.
  */
+#ifndef GY_SYSTEM_LAYOUTS_H
+#define GY_SYSTEM_LAYOUTS_H
+
 #include <gyre/gyre.h>
 
 #include <stddef.h>
@@ -60,7 +65,21 @@ PREAMBLE = """/*
 	_Static_assert(offsetof(struct NAME, MEMBER) == (OFFSET) &&                 \\
 			       sizeof(((struct NAME *)NULL)->MEMBER[0]) == (BYTES), \\
 		       #MEMBER " of struct " #NAME " was moved or has other elements")
+
+#endif
 """
+PREAMBLES = {"FROZEN": """/*
+ * The public structures that keep their size: they stand inside of others, in arrays or in
+ * messages, or programs read them themselves. Written by scripts/check_abi.py --keep, which also
+ * compares the list with the headers.
+ */
+#include "system/layouts.h"
+""", "GROWS": """/*
+ * The public structures that calls pass with their size: new members come at their ends. Written by
+ * scripts/check_abi.py --keep, which also compares the list with the headers.
+ */
+#include "system/layouts.h"
+"""}
 INLINES_PREAMBLE = """# What the public headers compile into programs, with a digest of its text: frozen with the soname.
 # Written by scripts/check_abi.py --keep, which also compares it with the headers.
 """
@@ -148,7 +167,7 @@ def read(root, path, problems):
 def listed_structs(root, problems):
     """Structures with their kind and members, as they are listed."""
     structs = {}
-    for match in ENTRY.finditer(read(root, LIST, problems)):
+    for match in ENTRY.finditer("".join(read(root, path, problems) for path in LISTS.values())):
         kind, fields = match.group(1), [field.strip() for field in match.group(2).split(",")]
         if kind in ("AT", "TAIL"):
             structs.setdefault(fields[0], ["FROZEN"]).append(fields[1])
@@ -168,19 +187,20 @@ def check_structs(headers, listed, problems):
         place = headers.places[name]
         kind = "GROWS" if headers.grows(name) else "FROZEN"
         if name not in listed:
-            problems.append((*place, f"struct {name} is not in {LIST}: {ADVICE}"))
+            problems.append((*place, f"struct {name} is not in {LISTS[kind]}: {ADVICE}"))
             continue
+        path = LISTS[listed[name][0]]
         if listed[name][0] != kind:
-            problems.append((*place, f"struct {name} is {kind}, and {listed[name][0]} in {LIST}: {ADVICE}"))
+            problems.append((*place, f"struct {name} is {kind}, and {listed[name][0]} in {path}: {ADVICE}"))
         for member in members:
             if member not in listed[name][1:]:
-                problems.append((*place, f"{member} of struct {name} is not in {LIST}: {ADVICE}"))
+                problems.append((*place, f"{member} of struct {name} is not in {path}: {ADVICE}"))
         known = [member for member in members if member in listed[name][1:]]
         if members[: len(known)] != known:
             problems.append((*place, f"a new member of struct {name} is not at its end"))
     for name in listed:
         if name not in headers.structs:
-            problems.append((LIST, 0, f"struct {name} is in no public header"))
+            problems.append((LISTS[listed[name][0]], 0, f"struct {name} is in no public header"))
 
 
 def check_texts(headers, listed, problems):
@@ -243,19 +263,25 @@ def measure(root, headers):
     return dict(line.split(" ", 1) for line in out.splitlines())
 
 
+def write(root, path, lines):
+    with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
 def keep(root, headers):
     sizes = measure(root, headers)
-    with open(os.path.join(root, LIST), "w", encoding="utf-8") as file:
-        file.write(f"{PREAMBLE}\n")
+    write(root, MACROS, [MACROS_TEXT])
+    for kind, path in LISTS.items():
+        lines = [f"{PREAMBLES[kind]}\n"]
         for name, members in sorted(headers.structs.items()):
-            file.write(f"{'GROWS' if headers.grows(name) else 'FROZEN'}({name}, {sizes[name]});\n")
+            if headers.grows(name) != (kind == "GROWS"):
+                continue
+            lines.append(f"{kind}({name}, {sizes[name]});\n")
             for member in members:
                 at = "TAIL" if is_tail(root, headers, name, member) else "AT"
-                file.write(f"{at}({name}, {member}, {sizes[f'{name}.{member}']});\n")
-    with open(os.path.join(root, INLINES), "w", encoding="utf-8") as file:
-        file.write(INLINES_PREAMBLE)
-        for name, text in sorted(headers.texts.items()):
-            file.write(f"{name} {text}\n")
+                lines.append(f"{at}({name}, {member}, {sizes[f'{name}.{member}']});\n")
+        write(root, path, lines)
+    write(root, INLINES, [INLINES_PREAMBLE, *(f"{name} {text}\n" for name, text in sorted(headers.texts.items()))])
 
 
 def main(arguments):

@@ -26,6 +26,7 @@ LEAST = {
     "channel": 5.0,
     "net": 5.0,
     "remote": 5.0,
+    "stream": 5.0,
     "system": 5.0,
 }
 COUNTED = {"gy_assert", "gy_verify", "gy_walk", "_Static_assert", "static_assert",

@@ -22,8 +22,8 @@ import sys
 
 import csource
 
-FLOORS = ["base", "ring", "loop", "actor", "buffer", "channel", "net", "remote", "system"]
-ROOMS = {"actor": "open", "channel": "closed", "net": "closed", "remote": "open", "system": "apart"}
+FLOORS = ["base", "ring", "loop", "actor", "buffer", "channel", "net", "remote", "stream", "system"]
+ROOMS = {"actor": "open", "channel": "closed", "net": "closed", "remote": "open", "stream": "open", "system": "apart"}
 EXCEPTIONS = {
     ("lib/channel/events.c", "channel/file/region.h"):
         "the head of a pipeline takes regions of files, as it takes bytes",

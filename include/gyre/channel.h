@@ -18,6 +18,7 @@
 #define GYRE_CHANNEL_H
 
 #include <gyre/address.h>
+#include <gyre/bytes.h>
 #include <gyre/file.h>
 #include <gyre/pipeline.h>
 #include <gyre/stack.h>
@@ -409,6 +410,26 @@ GYRE_API struct gyre_address gyre_channel_address(struct gyre_channel *channel);
 GYRE_API int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address channel,
 			     const void *bytes, size_t count, uint64_t timeout_ns,
 			     struct gyre_future *ret_future);
+
+/**
+ * gyre_send_shared() - gyre_send_bytes() for shared bytes, which are not copied
+ * @stack: the stack of the running handler
+ * @channel: the address of the channel, on whatever loop; a stale one is allowed
+ * @bytes: the block; see bytes.h
+ * @timeout_ns: as for gyre_send_bytes()
+ * @ret_future: likewise
+ *
+ * Return: 0, or a negative errno, and then nothing was sent.
+ * Errors:
+ *   -EINVAL  @bytes or @ret_future is NULL
+ *   others   as gyre_send_bytes()
+ * Ownership: the call takes a reference of its own; the caller's stays.
+ * Context: loop thread, phases 2 and 3, inside a handler of an actor.
+ * Since: 0.1
+ */
+GYRE_API int gyre_send_shared(struct gyre_stack *stack, struct gyre_address channel,
+			      struct gyre_bytes *bytes, uint64_t timeout_ns,
+			      struct gyre_future *ret_future);
 
 /**
  * gyre_channel_handshake_begin() - announces a handshake, whose end the handler will tell

@@ -169,6 +169,14 @@
 /* encodings of messages that hold pointers */
 #include <gyre/encode.h>
 
+/* ---- Streams ---- */
+
+/* sources, stages and sinks, and what runs them */
+#include <gyre/stream.h>
+
+/* actors, files, channels and other nodes as ends of streams */
+#include <gyre/stream_ends.h>
+
 /* ---- Operations ---- */
 
 /* the hook for messages of the library */

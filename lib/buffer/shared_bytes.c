@@ -3,7 +3,7 @@
  * take another one without any memory order; the thread that drops the last one must see all that
  * others did before they dropped theirs.
  */
-#include <gyre/bytes.h>
+#include "buffer/shared_bytes.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -17,10 +17,10 @@
 struct gyre_bytes {
 	uint64_t references;
 	size_t count;
-	unsigned char data[];
+	unsigned char data[] __attribute__((aligned(64)));
 };
 
-static struct gyre_bytes *make(size_t count)
+struct gyre_bytes *gy_bytes_make(size_t count)
 {
 	struct gyre_bytes *made;
 
@@ -35,9 +35,20 @@ static struct gyre_bytes *make(size_t count)
 	return made;
 }
 
+void *gy_bytes_memory(struct gyre_bytes *bytes)
+{
+	return bytes == NULL ? NULL : bytes->data;
+}
+
+void gy_bytes_shorten(struct gyre_bytes *bytes, size_t count)
+{
+	gy_assert(count <= bytes->count && bytes->references == 1);
+	bytes->count = count;
+}
+
 struct gyre_bytes *gyre_bytes_create(const void *bytes, size_t count)
 {
-	struct gyre_bytes *made = bytes == NULL && count > 0 ? NULL : make(count);
+	struct gyre_bytes *made = bytes == NULL && count > 0 ? NULL : gy_bytes_make(count);
 
 	if (made != NULL && count > 0) {
 		memcpy(made->data, bytes, count);
@@ -47,7 +58,7 @@ struct gyre_bytes *gyre_bytes_create(const void *bytes, size_t count)
 
 struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffer)
 {
-	struct gyre_bytes *made = make(gyre_buffer_bytes(buffer));
+	struct gyre_bytes *made = gy_bytes_make(gyre_buffer_bytes(buffer));
 
 	if (made != NULL) {
 		(void)gyre_buffer_copy(buffer, 0, made->data, made->count);
@@ -68,7 +79,7 @@ struct gyre_bytes *gyre_bytes_printf(const char *format, ...)
 	va_start(args, format);
 	length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	made = length < 0 ? NULL : make((size_t)length + 1);
+	made = length < 0 ? NULL : gy_bytes_make((size_t)length + 1);
 	if (made != NULL) {
 		made->count = (size_t)length;
 		va_start(args, format);

@@ -16,7 +16,8 @@
  * so that an actor that awaits each of them cannot flood it.
  */
 #include <errno.h>
-#include <string.h>
+
+#include <gyre/bytes.h>
 
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
@@ -31,6 +32,8 @@ struct gy_write_promise {
 	gyre_written_fn callback;
 	void *arg;
 };
+
+enum { COPIED_BYTES = 512 };
 
 static const uint64_t withheld = UINT64_MAX; /* that much is never taken */
 
@@ -175,36 +178,49 @@ void gy_write_promises_end(struct gyre_channel *channel)
 
 /* ---- what actors send ---- */
 
-/* The ask; its bytes are of the heap. */
+/* The ask, with a reference to its bytes until they are written. */
 struct gy_send {
-	unsigned char *bytes;
+	struct gyre_bytes *bytes;
 	size_t count;
 };
 
 static void send_destroy(struct gy_send *send)
 {
-	gy_memory_put(send->bytes);
+	gyre_bytes_unref(send->bytes);
 }
 GYRE_OWN_MESSAGE_OWNING_(gy_send, 0x38, send_destroy);
 _Static_assert(sizeof(struct gyre_sent) <= sizeof(struct gy_send), "the answer has room");
 
+int gyre_send_shared(struct gyre_stack *stack, struct gyre_address channel,
+		     struct gyre_bytes *bytes, uint64_t timeout_ns, struct gyre_future *ret_future)
+{
+	struct gy_send send = { .count = gyre_bytes_count(bytes) };
+
+	if (bytes == NULL || ret_future == NULL) {
+		return -EINVAL;
+	}
+	send.bytes = gyre_bytes_ref(bytes);
+	return gyre_ask(stack, channel,
+			gyre_fill_gy_send(gyre_mail_create(stack, &gyre_type_gy_send), send),
+			timeout_ns, ret_future);
+}
+
 int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address channel, const void *bytes,
 		    size_t count, uint64_t timeout_ns, struct gyre_future *ret_future)
 {
-	struct gyre_mail *mail = NULL;
-	struct gy_send send = { .count = count };
+	struct gyre_bytes *copy;
+	int r;
 
 	if ((bytes == NULL && count > 0) || ret_future == NULL) {
 		return -EINVAL;
 	}
-	send.bytes = (unsigned char *)gy_memory_get_raw(count == 0 ? 1 : count);
-	if (send.bytes != NULL) {
-		if (count > 0) {
-			memcpy(send.bytes, bytes, count);
-		}
-		mail = gyre_fill_gy_send(gyre_mail_create(stack, &gyre_type_gy_send), send);
+	copy = gyre_bytes_create(bytes, count);
+	if (copy == NULL) {
+		return gyre_ask(stack, channel, NULL, timeout_ns, ret_future);
 	}
-	return gyre_ask(stack, channel, mail, timeout_ns, ret_future);
+	r = gyre_send_shared(stack, channel, copy, timeout_ns, ret_future);
+	gyre_bytes_unref(copy);
+	return r;
 }
 
 bool gy_send_arrived(struct gy_channel_mailbox *mailbox, struct gyre_mail *mail)
@@ -236,12 +252,17 @@ static void answer(struct gyre_channel *channel, int error, void *arg)
 	(void)gy_send(stack->home, asker, ask, GY_LANE_REPLY);
 }
 
-/* The copy is not needed any more then, but the ask is. */
+/* The ask needs them no more; few are copied, which costs less than a slice that refers to them. */
 static struct gyre_buffer *take_bytes(struct gyre_channel *channel, struct gy_send *send)
 {
 	struct gyre_buffer *buffer = gy_buffer_get(&channel->channels->pools);
 
-	if (buffer != NULL && gyre_buffer_append(buffer, send->bytes, send->count) < 0) {
+	int r = buffer == NULL ? -ENOMEM
+		: send->count <= COPIED_BYTES
+			? gyre_buffer_append(buffer, gyre_bytes_data(send->bytes), send->count)
+			: gyre_buffer_append_shared(buffer, send->bytes);
+
+	if (r < 0) {
 		gyre_buffer_destroy(buffer);
 		buffer = NULL;
 	}

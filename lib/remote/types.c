@@ -10,8 +10,9 @@
 #include "actor/mail/mail.h"
 #include "base/memory.h"
 #include "remote/message/service_report.h"
+#include "remote/message/stream_wire.h"
 
-enum { IDS_OF_USERS = 0x100, OWN_TYPES = 4 };
+enum { IDS_OF_USERS = 0x100, OWN_TYPES = 8 };
 
 static int add(struct gy_types *types, const struct gyre_type *type)
 {
@@ -46,6 +47,10 @@ int gy_types_init(struct gy_types *types, const struct gyre_type *const *list,
 	(void)add(types, &gy_type_stopped);
 	(void)add(types, &gyre_type_gy_service_report);
 	(void)add(types, &gyre_type_gy_service_receipt);
+	(void)add(types, &gyre_type_gy_stream_attach);
+	(void)add(types, &gyre_type_gy_stream_control);
+	(void)add(types, &gyre_type_gy_stream_frame);
+	(void)add(types, &gyre_type_gy_stream_receipt);
 	for (uint32_t i = 0; i < count; i++) {
 		bool good = gy_type_travels(list[i]) && list[i]->id >= IDS_OF_USERS;
 		int r = good ? add(types, list[i]) : -EINVAL;

@@ -83,7 +83,7 @@ class Older(planted.PlantedTest):
         self.write(path, new)
 
     def today(self, struct):
-        with open(os.path.join(ROOT, "lib", "system", "layouts.c"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "lib", "system", "layouts_growing.c"), encoding="utf-8") as file:
             return re.search(rf"GROWS\({struct}, (\d+)\)", file.read()).group(1)
 
     def run_older(self, *flags):

@@ -17,6 +17,7 @@
 #include "remote/message/causes.h"
 #include "remote/message/forward.h"
 #include "remote/message/service_report.h"
+#include "remote/message/stream_wire.h"
 #include "remote/peer/peer_life.h"
 #include "remote/types.h"
 #include "remote/wire.h"
@@ -62,6 +63,15 @@ static int encode_caused(const struct gyre_mail *mail, struct gy_frame *frame,
 	return 0;
 }
 
+/* Those that are encoded like messages of programs. */
+static bool travels_as_it_is(uint32_t id)
+{
+	return id == GYRE_ID(gyre_node_found) || id == GYRE_ID(gy_service_report) ||
+	       id == GYRE_ID(gy_service_receipt) || id == GYRE_ID(gy_stream_attach) ||
+	       id == GYRE_ID(gy_stream_control) || id == GYRE_ID(gy_stream_frame) ||
+	       id == GYRE_ID(gy_stream_receipt);
+}
+
 int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *frame,
 			      struct gyre_encoder *out)
 {
@@ -89,8 +99,7 @@ int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *fra
 		frame->bytes = (uint32_t)strlen((const char *)mail->payload);
 		return 0;
 	}
-	if (type->id == GYRE_ID(gyre_node_found) || type->id == GYRE_ID(gy_service_report) ||
-	    type->id == GYRE_ID(gy_service_receipt)) {
+	if (travels_as_it_is(type->id)) {
 		return 0;
 	}
 	if (type == &gy_type_forwarded) {

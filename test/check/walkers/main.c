@@ -12,7 +12,8 @@
 enum { SKIPPED = 77 };
 
 static const struct walker_case *const tables[] = {
-	pool_cases, wheel_cases, loop_cases, house_cases, buffer_cases, channel_cases, link_cases,
+	pool_cases,   wheel_cases,   loop_cases, house_cases,
+	buffer_cases, channel_cases, link_cases, inlet_cases,
 };
 
 static const struct walker_case *find(const char *name)

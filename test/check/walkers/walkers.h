@@ -24,5 +24,6 @@ extern const struct walker_case house_cases[];
 extern const struct walker_case buffer_cases[];
 extern const struct walker_case channel_cases[];
 extern const struct walker_case link_cases[];
+extern const struct walker_case inlet_cases[];
 
 #endif

@@ -1,0 +1,186 @@
+/*
+ * Channels as sources and sinks: a server that passes what it receives through a graph, and clients
+ * that are sockets of the test.
+ */
+#include "graph_rig.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gyre/channel.h>
+#include <gyre/listen.h>
+#include <gyre/watch.h>
+
+enum { BYTES = 3000000 };
+
+static unsigned char sent[BYTES];
+static unsigned char received[BYTES + 1];
+static size_t received_count;
+static int result = 1; /* of the graph */
+static bool through_boundary;
+static bool resets;
+
+/* ---- the server: an echo by way of a graph ---- */
+
+static struct gyre_address watcher; /* which hears of the end of the graph */
+static struct gyre_address served;
+
+static void begin_graph(struct gyre_handler_context *ctx)
+{
+	static const struct gyre_boundary_options next = { .place = GYRE_PLACE_ROUND_ROBIN };
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_graph *graph = gyre_graph_create();
+	struct gyre_stream s = gyre_stream_read_channel(graph, channel);
+	struct gyre_address address;
+
+	if (through_boundary) {
+		s = gyre_stream_boundary(s, &next);
+	}
+	gyre_stream_write_channel(s, gyre_channel_address(channel));
+	expect(gyre_graph_start(stack, graph, &(struct gyre_graph_options){ .detached = true },
+				&address) == 0);
+	served = gyre_channel_address(channel);
+	expect(gyre_notify(stack, watcher, gyre_new(stack, place, address)) == 0);
+	gyre_context_fire_active(ctx);
+}
+
+static const struct gyre_handler begin_handler = { .name = "begin", .active = begin_graph };
+
+static int init_channel(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add(channel, GYRE_LAST, &begin_handler, arg);
+}
+
+static int hear_of_graph(struct gyre_stack *stack)
+{
+	return gyre_watch(stack, gyre_message(stack, place)->address);
+}
+
+/* The graph has ended: the channel is closed, and the test with it. */
+static int hear_end(struct gyre_stack *stack)
+{
+	result = gyre_message(stack, gyre_terminated)->reason;
+	(void)gyre_stop(stack, served);
+	return fixture_end(stack);
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher", .behaviour = { .notice = hear_of_graph, .event = hear_end }
+};
+
+/* ---- the client ---- */
+
+static uint16_t port;
+
+static int dial(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	expect(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
+	return fd;
+}
+
+static void *write_all(void *arg)
+{
+	int fd = *(const int *)arg;
+	size_t at = 0;
+
+	while (at < BYTES) {
+		ssize_t n = send(fd, sent + at, BYTES - at, MSG_NOSIGNAL);
+
+		if (n <= 0) {
+			break;
+		}
+		at += (size_t)n;
+	}
+	(void)shutdown(fd, SHUT_WR);
+	return NULL;
+}
+
+static void read_all(int fd)
+{
+	ssize_t n = 1;
+
+	while (n > 0 && received_count < sizeof(received)) {
+		n = recv(fd, received + received_count, sizeof(received) - received_count, 0);
+		received_count += n > 0 ? (size_t)n : 0;
+	}
+}
+
+static void *be_client(void *arg)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+	int fd = dial();
+	pthread_t writer;
+
+	(void)arg;
+	if (resets) {
+		expect(send(fd, sent, 1000, MSG_NOSIGNAL) == 1000);
+		expect(recv(fd, received, sizeof(received), 0) > 0);
+		expect(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) == 0);
+		expect(close(fd) == 0);
+		return NULL;
+	}
+	expect(pthread_create(&writer, NULL, write_all, &fd) == 0);
+	read_all(fd);
+	expect(pthread_join(writer, NULL) == 0);
+	expect(close(fd) == 0);
+	return NULL;
+}
+
+static void play_echo(void)
+{
+	const struct gyre_acceptor_options options = {
+		.bind = "tcp://127.0.0.1:0",
+		.init_channel = init_channel,
+		.channel = { .allow_half_close = true },
+		.ret_port = &port,
+	};
+	pthread_t client;
+
+	for (size_t i = 0; i < BYTES; i++) {
+		sent[i] = (unsigned char)(i * 11 + i / 251);
+	}
+	(void)alarm(100);
+	fixture_open(2);
+	watcher = spawn_outside(&watcher_class, 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(pthread_create(&client, NULL, be_client, NULL), 0);
+	fixture_run();
+	cr_assert_eq(pthread_join(client, NULL), 0);
+	fixture_close();
+}
+
+Test(channel_ends, pass_on_all_bytes_until_the_peer_has_ended)
+{
+	play_echo();
+	cr_assert_eq(result, 0);
+	cr_assert_eq(received_count, BYTES);
+	cr_assert_arr_eq(sent, received, BYTES);
+}
+
+Test(channel_ends, pass_on_bytes_by_way_of_another_loop)
+{
+	through_boundary = true;
+	play_echo();
+	cr_assert_eq(result, 0);
+	cr_assert_eq(received_count, BYTES);
+	cr_assert_arr_eq(sent, received, BYTES);
+}
+
+Test(channel_ends, fail_when_the_peer_resets_the_connection)
+{
+	resets = true;
+	play_echo();
+	cr_assert(result == -ECONNRESET || result == -ESRCH, "%d", result);
+}
