@@ -323,6 +323,15 @@ def test_stop():
     expect(another == "another order: No such process", another)
 
 
+def test_stream():
+    expect(run("stream") == "22.0 degrees, of 3 readings: Success\n25.7 degrees, of 3 readings: Success\n"
+           "28.5 degrees, of 2 readings: Success\n0.0 degrees, of 0 readings: Input/output error\n", "another mean")
+
+
+def test_stream_actors():
+    expect(run("stream_actors") == "1 2 3\n4 5 6\n7 8 9\n10 \n10 stones: Success\n", "other stones")
+
+
 def test_suspend():
     expect(run("suspend") == "replica 2 was the first\n", "another replica")
 
@@ -569,6 +578,28 @@ def test_signal():
             server.process.send_signal(signal.SIGHUP)
             expect(server.line() == "Hangup", "no hangup")
         expect(server.stop() == "Terminated\n", "no end")
+
+
+def test_stream_copy():
+    """To a file, and to a server that reads late."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, copy = os.path.join(folder, "source"), os.path.join(folder, "copy")
+        for data in (b"", os.urandom(1), os.urandom(3000001)):
+            with open(source, "wb") as file:
+                file.write(data)
+            expect(run("stream_copy", source, copy) == f"{len(data)} bytes\n", "another length")
+            with open(copy, "rb") as file:
+                expect(file.read() == data, "another copy")
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+                with subprocess.Popen([program("stream_copy"), source, address], stdout=subprocess.PIPE,
+                                      text=True) as client:
+                    expect(read_all(listener.accept()[0]) == data, "another file")
+                    out = client.communicate(timeout=PATIENCE_S)[0]
+                    expect(client.returncode == 0 and out == f"{len(data)} bytes\n", out)
+        expect(run("stream_copy", source + ".none", copy, status=1) == "", "a file that there is not")
+        expect(run("stream_copy", source, folder, status=1) == "", "a folder")
+    run("stream_copy", status=1)
 
 
 def test_tls():
