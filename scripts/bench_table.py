@@ -16,17 +16,17 @@ LIMITS = ("limit", "io_uring", "recvmmsg", "sockets")
 TITLES = {"ring": "ring", "ask": "ask and reply", "fanin": "fan-in", "outside": "other threads", "events": "events",
           "inspect": "inspection", "spawn": "spawn", "sessions": "connections with an actor", "echo": "TCP echo", "unix": "Unix echo",
           "many": "TCP echo", "accept": "TCP accept", "stream": "TCP stream", "udp": "UDP echo",
-          "nodes": "nodes", "growth": "growth"}
+          "nodes": "nodes", "growth": "growth", "elements": "streams"}
 # What a unit of work is, and what is said beside its rate: key, text, scale.
 RATES = [("hops_per_s", "hops/s", 1), ("asks_per_s", "asks/s", 1), ("messages_per_s", "messages/s", 1),
          ("notices_per_s", "notices/s", 1), ("spawns_per_s", "spawns/s", 1),
          ("requests_per_s", "requests/s", 1), ("connections_per_s", "connections/s", 1),
-         ("datagrams_per_s", "datagrams/s", 1), ("bytes_per_s", "GB/s", 1e-9)]
+         ("datagrams_per_s", "datagrams/s", 1), ("elements_per_s", "elements/s", 1), ("bytes_per_s", "GB/s", 1e-9)]
 BESIDE = [("rss_bytes", "MB resident", 1e-6), ("system_calls_per_request", "system calls each", 1),
           ("cpu_ns_per_hop", "ns of CPU each", 1), ("cpu_ns_per_message", "ns of CPU each", 1),
          ("allocations_each", "allocation each", 1)]
 COSTS = ("server_cpu_ns_per_request", "server_cpu_ns_per_connection", "server_cpu_ns_per_byte",
-         "server_cpu_ns_per_datagram", "cpu_ns_per_hop", "cpu_ns_per_ask", "cpu_ns_per_message")
+         "server_cpu_ns_per_datagram", "cpu_ns_per_hop", "cpu_ns_per_ask", "cpu_ns_per_message", "cpu_ns_per_element")
 
 
 class Row:
@@ -103,6 +103,11 @@ TABLES = [
         ("rate ÷ plain sockets", lambda row: ratio_text(row.first_ratio(LIMITS, rate_keys()))),
         ("CPU ÷ plain sockets", lambda row: ratio_text(row.first_ratio(LIMITS, COSTS))),
         ("CPU with a secret ÷ without", lambda row: ratio_text(inverse(row.ratio("with a secret", COSTS)))),
+    ]),
+    ("Streams", ("elements",), [
+        ("gyre", Row.rate),
+        ("rate ÷ by hand", lambda row: ratio_text(row.ratio("by hand", rate_keys()))),
+        ("CPU ÷ by hand", lambda row: ratio_text(row.ratio("by hand", COSTS))),
     ]),
     ("Growth", ("growth",), [
         ("gyre", Row.rate),
