@@ -206,6 +206,9 @@ GYRE_OWN_MESSAGE_(gyre_stream_opened, 0x90);
  * @tag: as given to gyre_stream_to_actor()
  * @elements: how many were sent
  * @reason: 0, or the negative errno that it has failed with
+ *
+ * Of a graph that is cut off, as by gyre_stop() or its time-out, the last elements may come after
+ * this, with -ECANCELED; @elements counts them.
  */
 struct gyre_stream_ended {
 	struct gyre_stream_ref stream;

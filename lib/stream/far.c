@@ -259,7 +259,9 @@ static void fail(struct gy_port *port, uint32_t what, int error)
 
 		port->due = what == GY_TELL_ATTACH ? 0 : port->due;
 		if (wanted) {
-			gy_inlet_end((struct gy_inlet *)(void *)port, port->passed, error);
+			/* An actor that stops leaves its asks with -ESHUTDOWN. */
+			gy_inlet_end((struct gy_inlet *)(void *)port, port->passed,
+				     error == -ESHUTDOWN ? -ECANCELED : error);
 		}
 		return;
 	}
