@@ -146,7 +146,7 @@ static bool run_sinks(struct gy_island *island)
 	return moves;
 }
 
-static void post_turn(struct gy_island *island)
+void gy_island_turn_later(struct gy_island *island)
 {
 	struct gyre_stack *stack = island->stack;
 
@@ -183,7 +183,7 @@ static void look_for_the_end(struct gy_island *island)
 		island->is_over = true;
 	}
 	if (island->is_over) {
-		post_turn(island);
+		gy_island_turn_later(island);
 	}
 }
 
@@ -200,7 +200,7 @@ int gy_island_turn(struct gy_island *island, struct gyre_stack *stack)
 	while (moves && island->fatal == 0) {
 		moves = run_sinks(island);
 		if (moves && gyre_now(stack) >= until_ns) {
-			post_turn(island);
+			gy_island_turn_later(island);
 			moves = false;
 		}
 	}
@@ -232,7 +232,7 @@ static void abandon(struct gy_island *island, int error)
 		island->result = error;
 		island->is_over = true;
 	}
-	post_turn(island);
+	gy_island_turn_later(island);
 }
 
 static int spawn_others(struct gy_island *first)
@@ -452,7 +452,7 @@ static int retry(struct gy_island *island)
 		}
 	}
 	if (island->is_over) {
-		post_turn(island);
+		gy_island_turn_later(island);
 		return island->fatal;
 	}
 	return gy_island_turn(island, island->stack);

@@ -24,6 +24,8 @@ uint64_t gy_island_now(const struct gy_stage *stage);
 int gy_island_work(struct gy_stage *stage);
 /* Something has changed from outside of a turn: runs all sinks. Negative: the actor fails. */
 int gy_island_turn(struct gy_island *island, struct gyre_stack *stack);
+/* The same, in a message of its own. */
+void gy_island_turn_later(struct gy_island *island);
 /* Something found no memory: has retry() of all stages called soon. */
 void gy_island_retry_later(struct gy_island *island);
 /* Ports of boundaries learn where the other side is, if they do not know; once all are spawned. */

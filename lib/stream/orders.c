@@ -166,6 +166,7 @@ int gy_orders_attach(struct gyre_stack *stack)
 	const struct gy_stream_attach *attach = gyre_message(stack, gy_stream_attach);
 	const struct gy_island *owner = owner_of(island, attach->port);
 	struct gy_port *port = gy_port_find(island, attach->port);
+	int r;
 
 	island->stack = stack;
 	if (owner != NULL) {
@@ -177,6 +178,10 @@ int gy_orders_attach(struct gyre_stack *stack)
 	if (!island->started) { /* an ask overtakes the event by which it begins */
 		return gyre_stash(stack);
 	}
-	return answer(stack, gy_outlet_attach((struct gy_outlet *)(void *)port, attach,
-					      gyre_sender(stack)));
+	r = gy_outlet_attach((struct gy_outlet *)(void *)port, attach, gyre_sender(stack));
+	if (r < 0) {
+		return gyre_throw(stack, r);
+	}
+	gy_island_turn_later(island); /* the end may follow at once, and must not come first */
+	return gyre_reply(stack, gyre_new(stack, gy_stream_receipt, island->self));
 }

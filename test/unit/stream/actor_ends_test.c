@@ -392,6 +392,55 @@ Test(offers, pass_a_failure_on)
 	expect_numbers(0, 1, 2000);
 }
 
+/* Streams that have ended before they are accepted. */
+static uint64_t offered;
+static uint32_t offered_port;
+static uint32_t unlike;
+
+static void build_ended(struct gyre_graph *graph, uint32_t *ret_port)
+{
+	static const struct gyre_boundary_options there = { .place = GYRE_PLACE_LOOP, .loop = 1 };
+	static const uint64_t zero;
+	struct gyre_stream s = count_from(graph, 0, offered % 2 == 0 ? 0 : 1);
+
+	s = gyre_stream_map(s, &gyre_type_number, fail_at, (void *)(uintptr_t)&zero);
+	*ret_port = gyre_stream_offer(gyre_stream_boundary(s, &there), 0);
+}
+
+static int accept_ended(struct gyre_stack *stack)
+{
+	static const struct gyre_graph_options there = { .place = GYRE_PLACE_LOOP, .loop = 1 };
+	struct two_frame *frame = (struct two_frame *)gyre_frame(stack);
+	struct gyre_graph *graph;
+	uint32_t port;
+
+	GYRE_BEGIN(stack);
+	while (offered < 20) {
+		graph = gyre_graph_create();
+		build_ended(graph, &port);
+		expect(gyre_graph_start(stack, graph, &there, &frame->first) == 0);
+		offered_port = port;
+		/* Long enough for the stream to have ended; if it has not, nothing is shown. */
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->slept));
+		graph = gyre_graph_create();
+		gyre_stream_each(gyre_stream_accept(graph, &gyre_type_number,
+						    gyre_stream_ref_of(frame->first, offered_port),
+						    NULL),
+				 NULL, NULL);
+		GYRE_AWAIT(stack, gyre_graph_run(stack, graph, NULL, &frame->done));
+		unlike += gyre_future_error(&frame->done) != (offered % 2 == 0 ? 0 : -EIO);
+		offered++;
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(offers, tell_the_end_of_what_had_ended_before)
+{
+	play(2, accept_ended);
+	cr_assert_eq(unlike, 0);
+}
+
 Test(offers, fail_when_nobody_accepts_them)
 {
 	accepts = false;
