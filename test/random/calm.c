@@ -155,7 +155,8 @@ static bool is_calm(struct world *world)
 	world->differs = NULL;
 	return is_balanced(world) && pledges_are_kept(world) && all_are_told(world) &&
 	       doomed_have_ended(world) && pacts_are_kept(world) && notices_have_come(world) &&
-	       names_agree(world) && groups_agree(world) && periods_are_over(world);
+	       names_agree(world) && groups_agree(world) && streams_have_ended(world) &&
+	       periods_are_over(world);
 }
 
 static void wait_until_calm(struct world *world, uint64_t limit_ns)

@@ -309,6 +309,9 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_RELEASE:
 		release(stack);
 		break;
+	case DEED_STREAM:
+		start_stream(stack);
+		break;
 	case DEED_FLOOD:
 		flood(stack);
 		break;

@@ -146,6 +146,12 @@ struct rumour {
 };
 GYRE_MESSAGE(rumour, 0x300a);
 
+/* An element of a stream. */
+struct drop {
+	uint32_t number;
+};
+GYRE_MESSAGE(drop, 0x300b);
+
 /* ---- what is known ---- */
 
 /* All atomic but for what belongs to the life. */
@@ -266,6 +272,7 @@ enum deed {
 	DEED_CALL_OFF,
 	DEED_HOLD,
 	DEED_RELEASE,
+	DEED_STREAM,
 	DEED_MOVE_OUT,
 	DEED_FORWARD,
 	DEED_BURN,
@@ -318,6 +325,7 @@ struct world {
 	uint32_t periods; /* atomic; notices that came by a timer with a period */
 	uint64_t tokens;  /* atomic; that are out */
 	uint64_t rumours; /* atomic; that were sent, and have neither come nor been lost */
+	uint64_t flows;	  /* atomic; graphs of streams that have not ended */
 	uint64_t lost[GYRE_DROP_COUNT];
 	uint32_t names[NAMES];	     /* atomic; which life has it */
 	uint32_t pinned[PINNED_MAX]; /* atomic; which life had it last */
@@ -620,6 +628,11 @@ void watch_service(struct gyre_stack *stack);
 void expect_listing(struct self *self, const struct gyre_listing *listing);
 /* All actors have ended. */
 void expect_no_service(struct world *world);
+
+/* ---- streaming.c ---- */
+
+void start_stream(struct gyre_stack *stack);
+bool streams_have_ended(struct world *world);
 
 /* ---- sending.c ---- */
 

@@ -313,6 +313,8 @@ static void check_lives(struct world *world)
 		must(world, i, world->lives[i].children == 0, "%u children",
 		     world->lives[i].children);
 	}
+	must(world, 0, world->flows == 0, "%lu streams outlive their system",
+	     (unsigned long)world->flows);
 	must(world, 0, world->tokens == 0, "%lu payloads were not destroyed",
 	     (unsigned long)world->tokens);
 }
