@@ -357,8 +357,8 @@ static int wanted_result(const struct job *job)
 static bool may_end_so(const struct job *job, int reason)
 {
 	return reason == wanted_result(job) || (reason == 0 && !job->is_endless) ||
-	       (job->mode == MODE_STOP && (reason == -ECANCELED || reason == -ESRCH ||
-					   reason == -ESHUTDOWN || reason == -ETIMEDOUT));
+	       (job->mode == MODE_STOP &&
+		(reason == -ECANCELED || reason == -ESRCH || reason == -ETIMEDOUT));
 }
 
 static void check_result(const struct job *job, const struct gyre_future *future)
