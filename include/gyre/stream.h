@@ -239,7 +239,8 @@ GYRE_API int gyre_graph_run_sized(struct gyre_stack *stack, struct gyre_graph *g
  *   frame of @stack, or the state of its actor
  *
  * The graph goes on when the future is cancelled; see gyre_graph_start() for one that can be
- * stopped.
+ * stopped. Where a part of it finds no memory to go on, it may also fail with -ESHUTDOWN, -ESRCH or
+ * -ECANCELED.
  *
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
