@@ -146,14 +146,13 @@ static int32_t pair(struct zipper *zipper, uint32_t count, void *out)
 static int32_t pull_zipped(struct gy_stage *stage, uint32_t outlet, void *out, uint32_t max)
 {
 	struct zipper *zipper = (struct zipper *)(void *)stage;
-	uint32_t most = gy_block_elements(gy_stage_in_type(stage));
 	uint32_t most_right = gy_block_elements(stage->in[1].from->type);
 	bool took_left = zipper->count == 0; /* which may have made room for another sink */
 	int32_t pulled;
 
 	gy_assert(outlet == 0);
 	if (zipper->count == 0) {
-		pulled = gy_edge_pull(&stage->in[0], stage->scratch, max < most ? max : most);
+		pulled = gy_stage_pull(stage, max);
 		if (pulled <= 0) {
 			return gy_pull_is_over(pulled) ? end_both(zipper, pulled) : pulled;
 		}

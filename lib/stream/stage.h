@@ -140,6 +140,14 @@ static inline int32_t gy_edge_pull(struct gy_edge *edge, void *out, uint32_t max
 	return pulled;
 }
 
+/* The same from the first edge of a stage into its scratch, as many as that has room for. */
+static inline int32_t gy_stage_pull(struct gy_stage *stage, uint32_t max)
+{
+	uint32_t most = gy_block_elements(stage->in[0].from->type);
+
+	return gy_edge_pull(&stage->in[0], stage->scratch, max < most ? max : most);
+}
+
 /* Whether an edge that is not over is sure to be so with the next pull, which brings nothing then.
  */
 static inline bool gy_edge_is_dry(const struct gy_edge *edge)

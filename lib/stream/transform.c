@@ -43,8 +43,7 @@ static uint32_t map_block(struct mapper *mapper, void *in, uint32_t count, void 
 static int32_t pull_mapped(struct gy_stage *stage, uint32_t outlet, void *out, uint32_t max)
 {
 	struct mapper *mapper = (struct mapper *)(void *)stage;
-	uint32_t most = gy_block_elements(gy_stage_in_type(stage));
-	int32_t pulled = gy_edge_pull(&stage->in[0], stage->scratch, max < most ? max : most);
+	int32_t pulled = gy_stage_pull(stage, max);
 	uint32_t made;
 	int error = 0;
 
@@ -92,8 +91,7 @@ static int32_t pull_scanned(struct gy_stage *stage, uint32_t outlet, void *out, 
 {
 	struct mapper *scan = (struct mapper *)(void *)stage;
 	const struct gyre_type *from = gy_stage_in_type(stage);
-	uint32_t most = gy_block_elements(from);
-	int32_t pulled = gy_edge_pull(&stage->in[0], stage->scratch, max < most ? max : most);
+	int32_t pulled = gy_stage_pull(stage, max);
 	int32_t made = 0;
 	int r = 0;
 
