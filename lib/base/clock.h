@@ -1,13 +1,13 @@
 /*
- * The monotonic clock, and the seam through which a simulator puts virtual time in its place. A
- * loop reads the clock once an iteration and keeps what it read; only where an iteration may be
- * long does it read again.
+ * The clocks, and the seam through which a simulator puts virtual time in their place: the loops it
+ * makes have a struct gy_clock of its own, and its own clock.c answers all others. A loop reads the
+ * clock once an iteration and keeps what it read; only where an iteration may be long does it read
+ * again.
  */
 #ifndef GY_BASE_CLOCK_H
 #define GY_BASE_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "base/macros.h"
 
@@ -17,13 +17,14 @@ struct gy_clock {
 	void *arg;
 };
 
-static inline uint64_t gy_clock_machine_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
+/* Returns the time of the machine's monotonic clock. Any thread, and a signal handler. */
+uint64_t gy_clock_machine_ns(void);
+/* Returns the date of the wall clock, in nanoseconds since 1970 in UTC. It can be set back. Any
+ * thread. */
+uint64_t gy_clock_date_ns(void);
+/* Sleeps for @duration_ns of the monotonic clock; signals do not cut it short. Any thread that may
+ * wait: not a loop's. */
+void gy_clock_sleep(uint64_t duration_ns);
 
 static inline uint64_t gy_clock_ns(const struct gy_clock *clock)
 {

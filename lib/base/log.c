@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -25,11 +24,8 @@ static const char *const level_names[] = { "", "debug", "info", "warning", "erro
 
 uint64_t gy_log_date_ns(uint64_t time_ns)
 {
-	struct timespec now;
-	uint64_t now_ns;
+	uint64_t now_ns = gy_clock_date_ns();
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * GYRE_SECONDS(1) + (uint64_t)now.tv_nsec;
 	return now_ns - (gy_clock_machine_ns() - time_ns);
 }
 

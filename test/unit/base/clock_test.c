@@ -1,9 +1,12 @@
 /*
- * The clock and its seam, times that may not overflow, and random numbers.
+ * The clocks and their seam, times that may not overflow, random numbers, and the environment.
  */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/random.h"
 
 static uint64_t read_virtual(void *arg)
@@ -31,6 +34,19 @@ Test(clock, can_be_replaced_by_virtual_time)
 	const struct gy_clock clock = { .read_ns = read_virtual, .arg = &now_ns };
 
 	cr_assert_eq(gy_clock_ns(&clock), 42);
+}
+
+Test(clock, tells_a_date_of_this_century)
+{
+	cr_assert_gt(gy_clock_date_ns() / UINT64_C(1000000000), UINT64_C(1000000000));
+}
+
+Test(clock, sleeps_for_as_long_as_is_said)
+{
+	uint64_t before_ns = gy_clock_machine_ns();
+
+	gy_clock_sleep(2000000);
+	cr_assert_geq(gy_clock_machine_ns() - before_ns, 2000000);
 }
 
 Test(clock, times_are_added_up_to_for_ever_and_not_beyond)
@@ -70,4 +86,40 @@ Test(random, uses_all_bits)
 	}
 	cr_assert_eq(ones, UINT64_MAX);
 	cr_assert_eq(zeros, UINT64_MAX);
+}
+
+/* More than the kernel gives whole. */
+Test(random, of_the_kernel_fills_all)
+{
+	unsigned char bytes[1000] = { 0 };
+	unsigned char others[sizeof(bytes)] = { 0 };
+	uint32_t zeros = 0;
+
+	cr_assert_eq(gy_random_fill(bytes, sizeof(bytes)), 0);
+	cr_assert_eq(gy_random_fill(others, sizeof(others)), 0);
+	cr_assert_neq(memcmp(bytes, others, sizeof(bytes)), 0);
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		zeros += bytes[i] == 0;
+	}
+	cr_assert_lt(zeros, 100);
+}
+
+Test(random, seeds_differ)
+{
+	uint64_t seeds[2] = { 0 };
+
+	gy_random_seed(&seeds[0], sizeof(seeds[0]));
+	gy_random_seed(&seeds[1], sizeof(seeds[1]));
+	cr_assert_neq(seeds[0], seeds[1]);
+}
+
+Test(environment, has_the_values_of_the_process)
+{
+	cr_assert_eq(setenv("GYRE_TEST_VALUE", "here", 1), 0);
+	cr_assert_str_eq(gy_environment_value("GYRE_TEST_VALUE"), "here");
+	cr_assert_eq(unsetenv("GYRE_TEST_VALUE"), 0);
+	cr_assert_null(gy_environment_value("GYRE_TEST_VALUE"));
+	cr_assert_gt(gy_environment_process(), 0);
+	cr_assert_gt(gy_environment_descriptors_max(), 0);
+	cr_assert_eq(gy_environment_page_bytes() % 4096, 0);
 }
