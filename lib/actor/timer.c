@@ -9,7 +9,6 @@
 #include <gyre/timer.h>
 
 #include <errno.h>
-#include <time.h>
 
 #include "actor/house_extra.h"
 #include "actor/log_of.h"
@@ -18,6 +17,7 @@
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "actor/timer.h"
+#include "base/clock.h"
 #include "base/sized.h"
 
 struct actor_timer {
@@ -250,11 +250,8 @@ static int add(struct gy_house *house, uint64_t key, struct actor_timer **ret_ti
 
 static uint64_t time_until(uint64_t date_ns)
 {
-	struct timespec date;
-	uint64_t now_ns;
+	uint64_t now_ns = gy_clock_date_ns();
 
-	clock_gettime(CLOCK_REALTIME, &date);
-	now_ns = (uint64_t)date.tv_sec * GYRE_SECONDS(1) + (uint64_t)date.tv_nsec;
 	return date_ns <= now_ns ? 0 : date_ns - now_ns;
 }
 

@@ -21,6 +21,8 @@
 #include <sys/un.h>
 
 #include "base/macros.h"
+#include "ring/host.h"
+#include "ring/socket.h"
 
 enum { PORT_DIGITS_MAX = 5 };
 
@@ -81,7 +83,6 @@ static int parse_port(const char *text, uint16_t *ret_port)
 static int parse_scope(const char *text, uint32_t *ret_scope)
 {
 	size_t bytes = strlen(text);
-	unsigned index;
 
 	if (bytes == 0) {
 		return -EINVAL;
@@ -98,12 +99,7 @@ static int parse_scope(const char *text, uint32_t *ret_scope)
 		*ret_scope = (uint32_t)number;
 		return 0;
 	}
-	index = if_nametoindex(text);
-	if (index == 0) {
-		return errno == ENXIO ? -ENODEV : -errno;
-	}
-	*ret_scope = index;
-	return 0;
+	return gy_interface_index(text, ret_scope);
 }
 
 /* @host is what stands in brackets, and may be changed. */
@@ -301,7 +297,7 @@ static int format_six(const char *scheme, const struct gyre_socket_address *addr
 	(void)inet_ntop(AF_INET6, &six.sin6_addr, host, sizeof(host));
 	if (six.sin6_scope_id != 0) {
 		scope[0] = '%';
-		if (if_indextoname(six.sin6_scope_id, scope + 1) == NULL) {
+		if (gy_interface_name(six.sin6_scope_id, scope + 1) < 0) {
 			(void)snprintf(scope + 1, sizeof(scope) - 1, "%u", six.sin6_scope_id);
 		}
 	}
@@ -485,29 +481,30 @@ void gy_socket_address_set_port(struct gyre_socket_address *address, uint16_t po
 	}
 }
 
-typedef int (*name_fn)(int fd, struct sockaddr *name, socklen_t *bytes);
+typedef int (*name_fn)(int fd, struct sockaddr_storage *ret_name, socklen_t *ret_bytes);
 
 static int address_of(int fd, name_fn get, struct gyre_socket_address *ret_address)
 {
 	struct sockaddr_storage storage;
-	socklen_t bytes = sizeof(storage);
-	socklen_t type_bytes = sizeof(int);
+	socklen_t bytes;
 	int type;
+	int r = gy_socket_option(fd, SOL_SOCKET, SO_TYPE, &type, sizeof(type));
 
-	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) < 0 ||
-	    get(fd, (struct sockaddr *)&storage, &bytes) < 0) {
-		return -errno;
+	if (r == 0) {
+		r = get(fd, &storage, &bytes);
 	}
-	gy_socket_address_set(ret_address, type, (const struct sockaddr *)&storage, bytes);
-	return 0;
+	if (r == 0) {
+		gy_socket_address_set(ret_address, type, (const struct sockaddr *)&storage, bytes);
+	}
+	return r;
 }
 
 int gy_socket_address_of(int fd, struct gyre_socket_address *ret_address)
 {
-	return address_of(fd, getsockname, ret_address);
+	return address_of(fd, gy_socket_name, ret_address);
 }
 
 int gy_socket_address_of_peer(int fd, struct gyre_socket_address *ret_address)
 {
-	return address_of(fd, getpeername, ret_address);
+	return address_of(fd, gy_socket_peer, ret_address);
 }

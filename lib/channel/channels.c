@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "buffer/buffer.h"
 #include "channel/channel.h"
@@ -15,6 +14,7 @@
 #include "channel/output.h"
 #include "channel/pipeline.h"
 #include "channel/zero_copy.h"
+#include "ring/descriptor.h"
 
 enum { LENT_QUARTERS_MAX = 3, SHARES = 8 };
 
@@ -220,10 +220,12 @@ void gy_channels_fini(struct gy_home *home)
 
 void gy_channels_close(struct gy_channels *channels, int fd)
 {
-	if (fd >= 0 && close(fd) < 0) {
+	int r = fd < 0 ? 0 : gy_descriptor_close(fd);
+
+	if (r < 0) {
 		gy_log(channels->home->loop.options.log, GYRE_LOG_WARNING,
 		       "loop %u: closing a socket failed: %s", (unsigned)channels->home->loop.index,
-		       strerror(errno));
+		       strerror(-r));
 	}
 }
 

@@ -3,12 +3,12 @@
  * the thread that turns it.
  */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/reader.h"
+#include "base/thread.h"
 #include "loop/borrowed.h"
 #include "loop/foreign_nodes.h"
 #include "loop/loop.h"
@@ -78,11 +78,11 @@ static void pin(struct gy_loop *loop)
 		return;
 	}
 	gy_cpus_add(&cpus, loop->options.cpu);
-	r = pthread_setaffinity_np(pthread_self(), sizeof(cpus), gy_cpus_raw(&cpus));
-	if (r != 0) {
+	r = gy_thread_set_cpus(&cpus);
+	if (r < 0) {
 		gy_log(loop->options.log, GYRE_LOG_WARNING,
 		       "loop %u: cannot be pinned to CPU %d: %s", (unsigned)loop->index,
-		       loop->options.cpu, strerror(r));
+		       loop->options.cpu, strerror(-r));
 	}
 }
 

@@ -5,46 +5,31 @@
 #include "net/bind.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "buffer/socket_address.h"
+#include "ring/host.h"
 
 static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
-
-static int errno_of(int r)
-{
-	switch (r) {
-	case EAI_MEMORY:
-		return -ENOMEM;
-	case EAI_SYSTEM:
-		return -errno;
-	case EAI_AGAIN:
-		return -EAGAIN;
-	default:
-		return -ENXIO;
-	}
-}
 
 static int look_up(const char *text, const struct gy_socket_text *parts, const struct gy_log *log,
 		   struct gyre_socket_address *ret_address)
 {
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = parts->type };
-	struct addrinfo *found;
-	int r = getaddrinfo(parts->host, NULL, &hints, &found);
+	struct sockaddr_storage found;
+	socklen_t bytes;
+	const char *why;
+	int r = gy_host_look_up(parts->host, parts->type, &found, &bytes, &why);
 
-	if (r != 0) {
+	if (r < 0) {
 		gy_log(log, GYRE_LOG_ERROR,
 		       "cannot use %s: %s; use an address of this machine, or a name that it "
 		       "knows",
-		       text, gai_strerror(r));
-		return errno_of(r);
+		       text, why);
+		return r;
 	}
-	gy_socket_address_set(ret_address, parts->type, found->ai_addr, found->ai_addrlen);
+	gy_socket_address_set(ret_address, parts->type, (const struct sockaddr *)&found, bytes);
 	gy_socket_address_set_port(ret_address, parts->port);
-	freeaddrinfo(found);
 	return 0;
 }
 
@@ -91,13 +76,10 @@ int gy_bind_parse(const char *text, int type, const struct gy_log *log,
  * sockets for a while when that has ended: they are taken down by a thread of the kernel's. */
 bool gy_bind_pause(uint64_t until_ns)
 {
-	struct timespec pause = { .tv_nsec = (long)pause_ns };
-
 	if (until_ns == 0 || gy_clock_machine_ns() >= until_ns) {
 		return false;
 	}
-	while (nanosleep(&pause, &pause) < 0 && errno == EINTR) {
-	}
+	gy_clock_sleep(pause_ns);
 	return true;
 }
 

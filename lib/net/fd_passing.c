@@ -6,14 +6,14 @@
 #include "net/fd_passing.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/environment.h"
 #include "base/memory.h"
 #include "net/net_state.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 
 /* "gyr" and a version. */
 static const uint32_t magic = 0x67797201;
@@ -40,6 +40,7 @@ int gy_fd_message_send(int fd, const struct gy_fd_message *passing)
 	struct iovec bytes = { &head, sizeof(head) };
 	union control control = { 0 };
 	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	int64_t r;
 
 	gy_assert(passing->count <= GY_FD_MESSAGE_FDS_MAX);
 	memcpy(head.text, passing->text, sizeof(head.text));
@@ -53,7 +54,8 @@ int gy_fd_message_send(int fd, const struct gy_fd_message *passing)
 		message.msg_control = &control;
 		message.msg_controllen = CMSG_SPACE(passing->count * sizeof(int));
 	}
-	return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	r = gy_socket_send_message(fd, &message, MSG_DONTWAIT);
+	return r < 0 ? (int)r : 0;
 }
 
 /* The kernel puts all of a message together. */
@@ -70,9 +72,8 @@ static void take_descriptors(struct msghdr *message, struct gy_fd_message *passi
 static bool is_of(int fd, int name, int value)
 {
 	int is = -1;
-	socklen_t bytes = sizeof(is);
 
-	return getsockopt(fd, SOL_SOCKET, name, &is, &bytes) == 0 && is == value;
+	return gy_socket_option(fd, SOL_SOCKET, name, &is, sizeof(is)) == 0 && is == value;
 }
 
 /* Whether the descriptors are what messages of their kind have. */
@@ -94,7 +95,7 @@ static bool are_as_said(const struct gy_fd_message *passing)
 	return passing->kind == GY_FD_MESSAGE_SELF ? passing->count == 1 : passing->count > 0;
 }
 
-static int check(const struct head *head, ssize_t bytes, const struct msghdr *message,
+static int check(const struct head *head, int64_t bytes, const struct msghdr *message,
 		 uint32_t count)
 {
 	if (bytes == 0) {
@@ -103,7 +104,7 @@ static int check(const struct head *head, ssize_t bytes, const struct msghdr *me
 	if ((message->msg_flags & MSG_CTRUNC) != 0) {
 		return -EMFILE; /* there was no room for all descriptors */
 	}
-	return bytes != (ssize_t)sizeof(*head) || (message->msg_flags & MSG_TRUNC) != 0 ||
+	return bytes != (int64_t)sizeof(*head) || (message->msg_flags & MSG_TRUNC) != 0 ||
 			       head->magic != magic || head->count != count ||
 			       head->kind < GY_FD_MESSAGE_SELF || head->kind > GY_FD_MESSAGE_ENDS ||
 			       memchr(head->text, '\0', sizeof(head->text)) == NULL
@@ -121,14 +122,14 @@ int gy_fd_message_receive(int fd, struct gy_fd_message *ret_passing)
 				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	struct gy_fd_message passing = { 0 };
-	ssize_t got;
+	int64_t got;
 	int r;
 
 	do {
-		got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	} while (got < 0 && errno == EINTR);
+		got = gy_socket_receive_message(fd, &message, 0);
+	} while (got == -EINTR);
 	if (got < 0) {
-		return errno == ECONNRESET ? -ENODATA : -errno;
+		return got == -ECONNRESET ? -ENODATA : (int)got;
 	}
 	take_descriptors(&message, &passing);
 	r = check(&head, got, &message, passing.count);
@@ -138,7 +139,7 @@ int gy_fd_message_receive(int fd, struct gy_fd_message *ret_passing)
 	}
 	if (r < 0) {
 		while (passing.count > 0) {
-			(void)close(passing.fds[--passing.count]);
+			(void)gy_descriptor_close(passing.fds[--passing.count]);
 		}
 		return r;
 	}
@@ -151,10 +152,10 @@ int gy_fd_message_receive(int fd, struct gy_fd_message *ret_passing)
 int gy_fd_message_read_successor(int fd)
 {
 	unsigned char said[2] = { 0 };
-	ssize_t got = recv(fd, said, sizeof(said), MSG_DONTWAIT);
+	int64_t got = gy_socket_receive(fd, said, sizeof(said), MSG_DONTWAIT);
 
 	if (got < 0) {
-		return errno == EINTR ? -EAGAIN : errno == ECONNRESET ? -ENODATA : -errno;
+		return got == -EINTR ? -EAGAIN : got == -ECONNRESET ? -ENODATA : (int)got;
 	}
 	if (got == 0) {
 		return -ENODATA;
@@ -169,10 +170,10 @@ bool gy_fd_message_is_wanted(int fd)
 	struct pollfd end = { .fd = fd, .events = POLLRDHUP };
 	char said = 0;
 
-	if (poll(&end, 1, 0) <= 0) {
+	if (gy_descriptor_poll(&end, 1, 0) <= 0) {
 		return true;
 	}
-	return recv(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0 &&
+	return gy_socket_receive(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0 &&
 	       said == GY_SUCCESSOR_RUNS;
 }
 
@@ -180,18 +181,18 @@ bool gy_fd_message_is_refused(int fd)
 {
 	char said;
 
-	return recv(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0;
+	return gy_socket_receive(fd, &said, sizeof(said), MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 int gy_fd_message_check_peer(int fd)
 {
 	struct ucred peer;
-	socklen_t bytes = sizeof(peer);
+	int r = gy_socket_option(fd, SOL_SOCKET, SO_PEERCRED, &peer, sizeof(peer));
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) {
-		return -errno;
+	if (r < 0) {
+		return r;
 	}
-	return peer.uid == geteuid() || peer.uid == 0 ? 0 : -EPERM;
+	return peer.uid == gy_environment_user() || peer.uid == 0 ? 0 : -EPERM;
 }
 
 /* ---- what was received ---- */
@@ -250,7 +251,7 @@ int gy_passed_sockets_add(struct gy_homes *homes, const struct gy_fd_message *pa
 	r = passing->count == 0 ? -EPROTO : append(homes, passing);
 	(void)pthread_mutex_unlock(&homes->placing);
 	for (uint32_t i = 0; i < passing->count && r < 0; i++) {
-		(void)close(passing->fds[i]);
+		(void)gy_descriptor_close(passing->fds[i]);
 	}
 	return r;
 }
@@ -277,7 +278,7 @@ void gy_passed_sockets_destroy(struct gy_passed_sockets *passed)
 		return;
 	}
 	for (uint32_t i = 0; i < passed->count; i++) {
-		(void)close(passed->fds[i]);
+		(void)gy_descriptor_close(passed->fds[i]);
 	}
 	gy_memory_put(passed->fds);
 	gy_memory_put(passed);

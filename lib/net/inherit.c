@@ -10,15 +10,15 @@
 #include "net/inherit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/environment.h"
 #include "buffer/socket_address.h"
 #include "net/sockets.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 
 enum { FIRST_FD = 3, FDS_MAX = 4096 };
 
@@ -57,9 +57,9 @@ static bool is_called(const char *names, int skipped, const char *name)
 static bool listens(int fd)
 {
 	int listens = 0;
-	socklen_t bytes = sizeof(listens);
 
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens != 0;
+	return gy_socket_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof(listens)) == 0 &&
+	       listens != 0;
 }
 
 static int take(int fd, const struct gy_listen_params *listening, int *ret_fd)
@@ -80,22 +80,27 @@ static int take(int fd, const struct gy_listen_params *listening, int *ret_fd)
 			return r;
 		}
 	}
-	*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return *ret_fd < 0 ? -errno : 0;
+	r = gy_descriptor_duplicate(fd, 0);
+	if (r < 0) {
+		return r;
+	}
+	*ret_fd = r;
+	return 0;
 }
 
 static int take_named(const char *name, const struct gy_listen_params *listening, uint32_t max,
 		      int *ret_fds)
 {
-	int count = number_of(getenv("LISTEN_FDS"), FDS_MAX);
+	int count = number_of(gy_environment_value("LISTEN_FDS"), FDS_MAX);
 	uint32_t taken = 0;
 	int r = 0;
 
-	if (count < 0 || number_of(getenv("LISTEN_PID"), INT32_MAX) != (int)getpid()) {
+	if (count < 0 || number_of(gy_environment_value("LISTEN_PID"), INT32_MAX) !=
+				 (int)gy_environment_process()) {
 		return -ENOENT;
 	}
 	for (int i = 0; i < count && r == 0; i++) {
-		if (is_called(getenv("LISTEN_FDNAMES"), i, name)) {
+		if (is_called(gy_environment_value("LISTEN_FDNAMES"), i, name)) {
 			r = taken == max ? -ENOBUFS
 					 : take(FIRST_FD + i, listening, &ret_fds[taken]);
 			taken += r == 0;
@@ -105,7 +110,7 @@ static int take_named(const char *name, const struct gy_listen_params *listening
 		r = -ENOENT;
 	}
 	while (r < 0 && taken > 0) {
-		(void)close(ret_fds[--taken]);
+		(void)gy_descriptor_close(ret_fds[--taken]);
 	}
 	return r < 0 ? r : (int)taken;
 }

@@ -7,7 +7,6 @@
 #include <gyre/pipe.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "actor/life/lifecycle.h"
@@ -19,6 +18,7 @@
 #include "channel/file/pipe.h"
 #include "channel/water_marks.h"
 #include "net/pending_open.h"
+#include "ring/descriptor.h"
 
 struct gy_pipe_argument {
 	gyre_init_channel_fn init_channel;
@@ -34,7 +34,7 @@ static void close_pair(const int fds[2])
 {
 	for (int i = 0; i < 2; i++) {
 		if (fds[i] >= 0) {
-			(void)close(fds[i]);
+			(void)gy_descriptor_close(fds[i]);
 		}
 	}
 }
@@ -127,14 +127,13 @@ static bool is_kept(const struct gyre_pipe_options *options, int fd)
 /* A descriptor for the channel's own use, taken from the caller or duplicated; or the errno. */
 static int own(const struct gyre_pipe_options *options, int fd)
 {
-	int flags = fcntl(fd, F_GETFD);
+	int r;
 
-	if (flags >= 0 && !is_kept(options, fd)) {
-		(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
-		return fd;
+	if (is_kept(options, fd)) {
+		return gy_descriptor_duplicate(fd, STDERR_FILENO + 1);
 	}
-	fd = flags < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	return fd < 0 ? -errno : fd;
+	r = gy_descriptor_close_on_exec(fd);
+	return r < 0 ? r : fd;
 }
 
 static int output_fd(const struct gyre_pipe_options *options)
@@ -215,7 +214,7 @@ static int spawn(struct gy_home *home, struct gyre_mail *mail, struct gyre_addre
 static void close_unless_kept(const struct gyre_pipe_options *options, int fd)
 {
 	if (fd >= 0 && !is_kept(options, fd)) {
-		(void)close(fd);
+		(void)gy_descriptor_close(fd);
 	}
 }
 

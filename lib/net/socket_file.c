@@ -17,11 +17,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
+
+#include "base/environment.h"
+#include "ring/descriptor.h"
+#include "ring/file.h"
+#include "ring/socket.h"
 
 static const char lock_suffix[] = ".lock";
 
@@ -47,23 +48,23 @@ static bool is_abandoned(const struct gyre_socket_address *address)
 	int fd;
 	int r;
 
-	if (lstat(path_of(address), &status) < 0 || !S_ISSOCK(status.st_mode)) {
+	if (gy_file_status(path_of(address), &status) < 0 || !S_ISSOCK(status.st_mode)) {
 		return false;
 	}
-	fd = socket(AF_UNIX, address->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = gy_socket_open(AF_UNIX, address->type | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		return false;
 	}
-	r = connect(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ? errno : 0;
-	(void)close(fd);
-	return r == ECONNREFUSED;
+	r = gy_socket_connect(fd, (const struct sockaddr *)&address->storage, address->bytes);
+	(void)gy_descriptor_close(fd);
+	return r == -ECONNREFUSED;
 }
 
 int gy_socket_file_permit(const struct gyre_socket_address *address, uint32_t mode)
 {
 	bool has_none = mode == 0 || !gy_socket_file_is_one(address);
 
-	return has_none || chmod(path_of(address), (mode_t)mode) == 0 ? 0 : -errno;
+	return has_none ? 0 : gy_file_set_mode(path_of(address), (mode_t)mode);
 }
 
 /* ---- the lock ---- */
@@ -73,7 +74,8 @@ static bool is_trusted(int fd)
 {
 	struct stat status;
 
-	return fstat(fd, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0);
+	return gy_descriptor_status(fd, &status) == 0 &&
+	       (status.st_uid == gy_environment_user() || status.st_uid == 0);
 }
 
 /* Whoever had it before has removed it: then others may have made a new one. */
@@ -82,29 +84,24 @@ static bool is_at(int fd, const char *path)
 	struct stat carried;
 	struct stat found;
 
-	return fstat(fd, &carried) == 0 && lstat(path, &found) == 0 &&
+	return gy_descriptor_status(fd, &carried) == 0 && gy_file_status(path, &found) == 0 &&
 	       carried.st_dev == found.st_dev && carried.st_ino == found.st_ino;
 }
 
 static int try_lock(struct lock *lock)
 {
-	int r = 0;
+	int r;
 
-	lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	lock->fd = gy_file_open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock->fd < 0) {
-		return -errno;
+		return lock->fd;
 	}
-	if (!is_trusted(lock->fd)) {
-		r = -EACCES;
-	}
-	while (r == 0 && flock(lock->fd, LOCK_EX) < 0) {
-		r = errno == EINTR ? 0 : -errno;
-	}
+	r = is_trusted(lock->fd) ? gy_file_lock(lock->fd) : -EACCES;
 	if (r == 0 && !is_at(lock->fd, lock->path)) {
 		r = -EAGAIN;
 	}
 	if (r < 0) {
-		(void)close(lock->fd);
+		(void)gy_descriptor_close(lock->fd);
 	}
 	return r;
 }
@@ -123,8 +120,8 @@ static int take_lock(struct lock *lock, const struct gyre_socket_address *addres
 
 static void release_lock(struct lock *lock)
 {
-	(void)unlink(lock->path); /* first, so that nobody holds one that is not there */
-	(void)close(lock->fd);
+	(void)gy_file_remove(lock->path); /* first, so that nobody holds one that is not there */
+	(void)gy_descriptor_close(lock->fd);
 }
 
 /* ---- binding ---- */
@@ -133,25 +130,24 @@ static void release_lock(struct lock *lock)
 static int bind_there(int fd, const struct gyre_socket_address *address, uint32_t mode, int backlog)
 {
 	const struct sockaddr *name = (const struct sockaddr *)&address->storage;
-	int r;
-
 	/* The file is never more open than it is to be: the kernel takes the mode of the socket. */
-	if (mode != 0 && fchmod(fd, (mode_t)mode) < 0) {
-		return -errno;
+	int r = mode == 0 ? 0 : gy_descriptor_set_mode(fd, (mode_t)mode);
+
+	if (r == 0) {
+		r = gy_socket_bind(fd, name, address->bytes);
 	}
-	r = bind(fd, name, address->bytes) < 0 ? -errno : 0;
-	if (r == -EADDRINUSE && is_abandoned(address) && unlink(path_of(address)) == 0) {
-		r = bind(fd, name, address->bytes) < 0 ? -errno : 0;
+	if (r == -EADDRINUSE && is_abandoned(address) && gy_file_remove(path_of(address)) == 0) {
+		r = gy_socket_bind(fd, name, address->bytes);
 	}
 	if (r < 0) {
 		return r;
 	}
 	r = gy_socket_file_permit(address, mode); /* what the process's mask has taken away */
-	if (r == 0 && address->type != SOCK_DGRAM && listen(fd, backlog) < 0) {
-		r = -errno;
+	if (r == 0 && address->type != SOCK_DGRAM) {
+		r = gy_socket_listen(fd, backlog);
 	}
 	if (r < 0) {
-		(void)unlink(path_of(address));
+		(void)gy_file_remove(path_of(address));
 	}
 	return r;
 }
@@ -173,7 +169,7 @@ bool gy_socket_file_is_strange(const struct gyre_socket_address *address)
 {
 	struct stat status;
 
-	return gy_socket_file_is_one(address) && lstat(path_of(address), &status) == 0 &&
+	return gy_socket_file_is_one(address) && gy_file_status(path_of(address), &status) == 0 &&
 	       !S_ISSOCK(status.st_mode);
 }
 
@@ -182,7 +178,7 @@ void gy_socket_file_set(struct gy_socket_file *file, const struct gyre_socket_ad
 	struct stat status;
 
 	*file = (struct gy_socket_file){ 0 };
-	if (gy_socket_file_is_one(address) && lstat(path_of(address), &status) == 0) {
+	if (gy_socket_file_is_one(address) && gy_file_status(path_of(address), &status) == 0) {
 		(void)strncpy(file->path, path_of(address), sizeof(file->path) - 1);
 		file->device = status.st_dev;
 		file->inode = status.st_ino;
@@ -193,9 +189,10 @@ void gy_socket_file_remove(struct gy_socket_file *file)
 {
 	struct stat status;
 
-	if (file->path[0] != '\0' && lstat(file->path, &status) == 0 &&
+	if (file->path[0] != '\0' && gy_file_status(file->path, &status) == 0 &&
 	    status.st_dev == file->device && status.st_ino == file->inode) {
-		(void)unlink(file->path); /* what cannot be removed is found abandoned one day */
+		/* One that cannot be removed is found abandoned one day. */
+		(void)gy_file_remove(file->path);
 	}
 	file->path[0] = '\0';
 }

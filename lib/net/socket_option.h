@@ -5,9 +5,9 @@
 #ifndef GY_NET_SOCKET_OPTION_H
 #define GY_NET_SOCKET_OPTION_H
 
-#include <errno.h>
 #include <stdint.h>
-#include <sys/socket.h>
+
+#include "ring/socket.h"
 
 /* Who has opened a socket that gets the options of a call. */
 enum gy_socket_origin {
@@ -19,7 +19,7 @@ enum gy_socket_origin {
 /* 0, or a negative errno. */
 static inline int gy_socket_set(int fd, int level, int name, int value)
 {
-	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
+	return gy_socket_set_option(fd, level, name, &value, sizeof(value));
 }
 
 /* Sizes of the kernel's buffers of a socket; 0 leaves them as they are. 0, or a negative errno. */

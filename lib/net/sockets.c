@@ -13,13 +13,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "buffer/socket_address.h"
 #include "net/bind.h"
 #include "net/socket_file.h"
 #include "net/socket_option.h"
 #include "net/stream.h"
+#include "ring/descriptor.h"
 
 static int prepare_ip(int fd, const struct gyre_socket_address *address,
 		      const struct gy_listen_params *listening, bool first)
@@ -39,13 +39,13 @@ static int prepare_ip(int fd, const struct gyre_socket_address *address,
 static int bind_and_listen(int fd, const struct gyre_socket_address *address,
 			   const struct gy_listen_params *listening)
 {
+	int r;
+
 	if (gy_socket_file_is_one(address)) {
 		return gy_socket_file_bind(fd, address, listening->mode, listening->backlog);
 	}
-	return bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ||
-			       listen(fd, listening->backlog) < 0
-		       ? -errno
-		       : 0;
+	r = gy_socket_bind(fd, (const struct sockaddr *)&address->storage, address->bytes);
+	return r < 0 ? r : gy_socket_listen(fd, listening->backlog);
 }
 
 static int start(int fd, const struct gyre_socket_address *address,
@@ -66,12 +66,12 @@ static int start(int fd, const struct gyre_socket_address *address,
 static int open_one(const struct gyre_socket_address *address,
 		    const struct gy_listen_params *listening, bool first, int *ret_fd)
 {
-	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int r = fd < 0 ? -errno : start(fd, address, listening, first);
+	int fd = gy_socket_open(address->storage.ss_family, SOCK_STREAM, 0);
+	int r = fd < 0 ? fd : start(fd, address, listening, first);
 
 	if (r < 0) {
 		if (fd >= 0) {
-			(void)close(fd);
+			(void)gy_descriptor_close(fd);
 		}
 		return r;
 	}
@@ -92,8 +92,8 @@ int gy_sockets_adopt(int fd, const struct gyre_socket_address *address,
 			? 0
 			: gy_stream_adopt(fd, listening->channel, listening->origin);
 
-	if (r == 0 && listening->backlog > 0 && listen(fd, listening->backlog) < 0) {
-		r = -errno;
+	if (r == 0 && listening->backlog > 0) {
+		r = gy_socket_listen(fd, listening->backlog);
 	}
 	return r == 0 && listening->origin == GY_SOCKET_PASSED
 		       ? gy_socket_file_permit(address, listening->mode)
@@ -124,7 +124,7 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 		       listening->text, strerror(-r), gy_bind_remedy(r));
 	}
 	while (r < 0 && opened > 0) {
-		(void)close(ret_fds[--opened]);
+		(void)gy_descriptor_close(ret_fds[--opened]);
 	}
 	return r;
 }

@@ -20,11 +20,11 @@
 #include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "remote/link/link.h"
 #include "remote/node.h"
 #include "remote/wire.h"
@@ -188,5 +188,5 @@ int gy_secret_prove(const struct gy_secret *secret, const unsigned char *binding
 
 int gy_secret_random(void *bytes, size_t count)
 {
-	return RAND_bytes((unsigned char *)bytes, (int)count) == 1 ? 0 : -EIO;
+	return gy_random_fill(bytes, count);
 }

@@ -23,6 +23,7 @@
 #include "buffer/buffer.h"
 #include "channel/file/kept.h"
 #include "channel/output.h"
+#include "ring/descriptor.h"
 #include "ring/kernel.h"
 #include "ring/sanitize.h"
 
@@ -211,7 +212,7 @@ static int fill(struct gy_file_operation *operation, int result)
 	switch (operation->kind) {
 	case GY_FILE_OPEN:
 		/* Reads and writes wait, what was opened with the flag would not. */
-		(void)fcntl(result, F_SETFL, operation->flags & ~O_NONBLOCK);
+		(void)gy_descriptor_set_flags(result, operation->flags & ~O_NONBLOCK);
 		operation->file->endpoint.fd = result;
 		if (operation->file->ending) {
 			return -ECANCELED;

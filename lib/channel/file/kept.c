@@ -6,9 +6,9 @@
 #include "channel/file/kept.h"
 
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/environment.h"
 #include "buffer/buffer.h"
 #include "channel/file/file.h"
 
@@ -189,12 +189,9 @@ struct gy_kept_file *gy_kept_find(struct gy_channels *channels, const char *path
 
 static uint32_t descriptors_max(void)
 {
-	struct rlimit limit = { .rlim_cur = 0 };
+	uint64_t share = gy_environment_descriptors_max() / DESCRIPTORS_SHARE;
 
-	(void)getrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur / DESCRIPTORS_SHARE >= UINT32_MAX
-		       ? UINT32_MAX
-		       : (uint32_t)(limit.rlim_cur / DESCRIPTORS_SHARE);
+	return share >= UINT32_MAX ? UINT32_MAX : (uint32_t)share;
 }
 
 static struct gy_kept_files *files_of(struct gy_channels *channels)

@@ -19,10 +19,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "channel/input.h"
 #include "channel/output.h"
+#include "ring/descriptor.h"
 
 static bool has_output_fd(const struct gyre_channel *channel)
 {
@@ -203,7 +203,7 @@ int gy_pipe_attach(struct gyre_channel *channel, uint32_t ends, int output_fd)
 		gy_channels_close(channels, output_fd);
 		return -ENOMEM;
 	}
-	(void)fstat(channel->endpoint.fd, &status);
+	(void)gy_descriptor_status(channel->endpoint.fd, &status);
 	*pipe = (struct gy_pipe){
 		.output_fd = output_fd,
 		.multishot = S_ISFIFO(status.st_mode) &&

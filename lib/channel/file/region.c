@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include "channel/channel.h"
 #include "channel/file/file.h"
@@ -27,6 +26,7 @@
 #include "channel/file/pipe.h"
 #include "channel/output.h"
 #include "channel/pipeline.h"
+#include "ring/descriptor.h"
 
 enum {
 	PIPE_BYTES = 65536,	    /* that a pipe has without asking for more */
@@ -179,8 +179,12 @@ static int splice_region(struct gyre_channel *channel, struct region *region)
 {
 	struct gy_ring *ring = channel->channels->pools.ring;
 
-	if (region->pipe[0] < 0 && pipe2(region->pipe, O_CLOEXEC) < 0) {
-		return fail(channel, -errno);
+	if (region->pipe[0] < 0) {
+		int r = gy_descriptor_open_pipe(region->pipe);
+
+		if (r < 0) {
+			return fail(channel, r);
+		}
 	}
 	if (region->piped == 0) {
 		uint32_t bytes = region->left < PIPE_BYTES ? (uint32_t)region->left : PIPE_BYTES;

@@ -9,11 +9,11 @@
 #include <openssl/err.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <gyre/socket_address.h>
 
 #include "actor/address_text.h"
+#include "buffer/socket_address.h"
 #include "channel/tls/tls.h"
 
 enum { TEXT_BYTES_MAX = 512 };
@@ -71,10 +71,9 @@ static const struct meaning meanings_of_keys[] = {
 
 static void name_peer(const struct gy_tls *tls, size_t bytes, char *ret_text)
 {
-	struct gyre_socket_address peer = { .bytes = sizeof(peer.storage), .type = SOCK_STREAM };
-	struct sockaddr *any = (struct sockaddr *)&peer.storage;
+	struct gyre_socket_address peer;
 
-	if (getpeername(tls->channel->endpoint.fd, any, &peer.bytes) < 0 ||
+	if (gy_socket_address_of_peer(tls->channel->endpoint.fd, &peer) < 0 ||
 	    gyre_socket_address_format(&peer, bytes, ret_text) <= 0) {
 		(void)snprintf(ret_text, bytes, "a %s", tls->client ? "server" : "client");
 	}

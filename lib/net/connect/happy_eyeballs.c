@@ -7,10 +7,10 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include "net/socket_option.h"
 #include "net/stream.h"
+#include "ring/socket.h"
 
 static const uint64_t head_start_ns = GYRE_MILLISECONDS(250);
 
@@ -72,18 +72,16 @@ static int prepare(const struct gy_happy_eyeballs_options *options, int fd, int 
 	if (family != AF_UNIX && gyre_socket_address_port(&options->local) == 0) {
 		r = gy_socket_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
-	if (r == 0 &&
-	    bind(fd, (const struct sockaddr *)&options->local.storage, options->local.bytes) < 0) {
-		r = -errno;
-	}
-	return r;
+	return r < 0 ? r
+		     : gy_socket_bind(fd, (const struct sockaddr *)&options->local.storage,
+				      options->local.bytes);
 }
 
 static int begin(struct gy_happy_eyeballs *happy_eyeballs, struct gy_attempt *attempt)
 {
 	const struct gyre_socket_address *to = &attempt->address;
-	int fd = socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int r = fd < 0 ? -errno : prepare(happy_eyeballs->options, fd, to->storage.ss_family);
+	int fd = gy_socket_open(to->storage.ss_family, SOCK_STREAM, 0);
+	int r = fd < 0 ? fd : prepare(happy_eyeballs->options, fd, to->storage.ss_family);
 
 	gy_assert(attempt->fd < 0 && !attempt->running);
 	gy_assert(!attempt->connect.armed && !attempt->close.armed);

@@ -13,14 +13,15 @@
 #include "net/connect/resolve.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "buffer/socket_address.h"
+#include "net/socket_option.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 
 enum { SERVERS_BYTES_MAX = 1024 }; /* with the terminator */
 
@@ -77,11 +78,11 @@ static void fail(struct gy_resolve *resolve, int error)
 static void add(struct gy_resolve *resolve, int theirs, uint32_t events)
 {
 	struct gy_resolve_socket *s = find(resolve, -1);
-	int fd = s == NULL ? -1 : fcntl(theirs, F_DUPFD_CLOEXEC, 0);
+	int fd = s == NULL ? -ENOBUFS : gy_descriptor_duplicate(theirs, 0);
 
 	gy_assert(theirs >= 0);
 	if (fd < 0) {
-		fail(resolve, s == NULL ? -ENOBUFS : -errno);
+		fail(resolve, fd);
 		return;
 	}
 	s->fd = fd;
@@ -127,6 +128,77 @@ static int update_poll(struct gy_resolve *resolve, struct gy_resolve_socket *s)
 	}
 	return r;
 }
+
+/* ---- what c-ares calls for its sockets: results as of system calls, with errno ---- */
+
+static int64_t with_errno(int64_t result)
+{
+	if (result >= 0) {
+		return result;
+	}
+	errno = (int)-result;
+	return -1;
+}
+
+static ares_socket_t open_theirs(int domain, int type, int protocol, void *arg)
+{
+	int fd = gy_socket_open(domain, type | SOCK_NONBLOCK, protocol);
+
+	(void)arg;
+	if (fd >= 0 && type == SOCK_STREAM) { /* as c-ares does with sockets that it makes */
+		(void)gy_socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	}
+	return (ares_socket_t)with_errno(fd);
+}
+
+static int close_theirs(ares_socket_t theirs, void *arg)
+{
+	(void)arg;
+	return (int)with_errno(gy_descriptor_close(theirs));
+}
+
+static int connect_theirs(ares_socket_t theirs, const struct sockaddr *to, ares_socklen_t bytes,
+			  void *arg)
+{
+	(void)arg;
+	return (int)with_errno(gy_socket_connect(theirs, to, bytes));
+}
+
+static ares_ssize_t receive_theirs(ares_socket_t theirs, void *memory, size_t bytes, int flags,
+				   struct sockaddr *ret_from, ares_socklen_t *from_bytes, void *arg)
+{
+	struct iovec part = { .iov_base = memory, .iov_len = bytes };
+	struct msghdr message = { .msg_name = ret_from,
+				  .msg_namelen = from_bytes == NULL ? 0 : *from_bytes,
+				  .msg_iov = &part,
+				  .msg_iovlen = 1 };
+	int64_t r = gy_socket_receive_message(theirs, &message, flags);
+
+	(void)arg;
+	if (r >= 0 && from_bytes != NULL) {
+		*from_bytes = message.msg_namelen;
+	}
+	return (ares_ssize_t)with_errno(r);
+}
+
+static ares_ssize_t send_theirs(ares_socket_t theirs, const struct iovec *parts, int count,
+				void *arg)
+{
+	/* The kernel only reads them. */
+	const struct msghdr message = { .msg_iov = (struct iovec *)(uintptr_t)parts,
+					.msg_iovlen = (size_t)count };
+
+	(void)arg;
+	return (ares_ssize_t)with_errno(gy_socket_send_message(theirs, &message, 0));
+}
+
+static const struct ares_socket_functions socket_functions = {
+	.asocket = open_theirs,
+	.aclose = close_theirs,
+	.aconnect = connect_theirs,
+	.arecvfrom = receive_theirs,
+	.asendv = send_theirs,
+};
 
 /* ---- the answer ---- */
 
@@ -308,6 +380,7 @@ static int open_ares(struct gy_resolve *resolve, const char *servers)
 		resolve->ares = NULL;
 		return r;
 	}
+	ares_set_socket_functions(resolve->ares, &socket_functions, NULL);
 	return servers == NULL ? ARES_SUCCESS : ares_set_servers_ports_csv(resolve->ares, servers);
 }
 

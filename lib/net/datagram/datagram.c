@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
@@ -26,6 +25,7 @@
 #include "net/socket_option.h"
 #include "net/socket_registry.h"
 #include "net/sockets.h"
+#include "ring/descriptor.h"
 
 /* ---- handing over ---- */
 
@@ -135,7 +135,7 @@ static int spawn(const struct setup *setup, uint32_t index)
 	struct gy_datagram_pending *pending = make_pending(setup, index);
 
 	if (pending == NULL) {
-		(void)close(setup->fds[index]);
+		(void)gy_descriptor_close(setup->fds[index]);
 		return -ENOMEM;
 	}
 	return gy_datagram_place(pending,
@@ -227,7 +227,7 @@ static int spawn_all(struct setup *setup)
 		gy_stop_from_outside(&setup->homes->homes[actor.loop], actor);
 	}
 	while (left > 0) {
-		(void)close(setup->fds[--left]);
+		(void)gy_descriptor_close(setup->fds[--left]);
 	}
 	return r;
 }
@@ -255,7 +255,7 @@ static int inherit(struct setup *setup, uint32_t loops)
 		       setup->options->bind, strerror(-r));
 	}
 	while (r < 0 && count > 0) {
-		(void)close(setup->fds[--count]);
+		(void)gy_descriptor_close(setup->fds[--count]);
 	}
 	return r;
 }
@@ -423,7 +423,7 @@ static int spawn_child(struct gyre_stack *stack, const struct setup *setup,
 	int r = -ENOMEM;
 
 	if (pending == NULL) {
-		(void)close(setup->fds[0]);
+		(void)gy_descriptor_close(setup->fds[0]);
 		return -ENOMEM;
 	}
 	gy_datagram_pending_begin(pending, gy_channels_of(&setup->homes->homes[place->loop]));
@@ -453,7 +453,7 @@ static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre
 	r = make_group(setup);
 	if (r < 0) {
 		remove_file(setup);
-		(void)close(setup->fds[0]);
+		(void)gy_descriptor_close(setup->fds[0]);
 	} else {
 		r = spawn_child(stack, setup, &place, &setup->group->actors[0]);
 	}

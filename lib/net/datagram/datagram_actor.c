@@ -13,9 +13,7 @@
  * of the channel may then choose other addresses, see datagram_orders.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <gyre/move.h>
 
@@ -33,6 +31,7 @@
 #include "net/listening.h"
 #include "net/pending_open.h"
 #include "net/socket_registry.h"
+#include "ring/descriptor.h"
 
 static const struct gy_log *log_of(const struct gy_channels *channels)
 {
@@ -204,9 +203,9 @@ static int send_away(const struct state *state, int fd)
 	*pending = *own;
 	pending->orders = own->orders && state->orders.connector.step != GY_CONNECTOR_ORDERED;
 	pending->transit = (struct gy_fd_transit){ .discard = gy_datagram_pending_discard,
-						   .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0) };
+						   .fd = gy_descriptor_duplicate(fd, 0) };
 	if (pending->transit.fd < 0) {
-		r = -errno;
+		r = pending->transit.fd;
 		gy_memory_put(pending);
 		return r;
 	}
@@ -215,7 +214,7 @@ static int send_away(const struct state *state, int fd)
 	(void)pthread_mutex_lock(&homes->placing);
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): only @transit of the copy is new */
 	if (pending->group->entry.ended) {
-		(void)close(pending->transit.fd);
+		(void)gy_descriptor_close(pending->transit.fd);
 		drop_pending(pending);
 	} else {
 		r = gy_datagram_place(pending, pending->number % gy_loops_count(homes->loops));

@@ -7,13 +7,13 @@
  * nothing.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "actor/mail/mailbox.h"
 #include "net/datagram/datagram.h"
 #include "net/socket_file.h"
 #include "net/socket_registry.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 
 static struct gy_datagram_orders *orders_of(struct gy_connector *connector)
 {
@@ -40,7 +40,7 @@ static int take_place(struct gy_datagram_orders *orders, const struct gyre_socke
 {
 	struct gy_socket_entry *entry = &orders->pending->group->entry;
 	struct gy_socket_file file;
-	int r = dup3(fd, orders->fd, O_CLOEXEC) < 0 ? -errno : 0;
+	int r = gy_descriptor_replace(orders->fd, fd);
 
 	gy_socket_file_set(&file, address);
 	if (r < 0) {
@@ -84,7 +84,7 @@ static int replace(struct gy_datagram_orders *orders, const struct gyre_socket_a
 		r = take_place(orders, &sockets.address, fd);
 		(void)pthread_mutex_unlock(&homes->placing);
 	}
-	(void)close(fd);
+	(void)gy_descriptor_close(fd);
 	if (r == 0) {
 		pending->address = sockets.address;
 		orders->peer = sockets.peer;
@@ -115,17 +115,19 @@ static int ordered_bind(struct gy_connector *connector, const char *local)
 
 static int connect_with(struct gy_datagram_orders *orders, const struct gyre_socket_address *peer)
 {
+	int r;
+
 	if (gyre_socket_address_equal(peer, &orders->peer)) {
 		return 0;
 	}
 	if (!orders->pending->named) {
 		return replace(orders, NULL, peer); /* which may need another family's */
 	}
-	if (connect(orders->fd, (const struct sockaddr *)&peer->storage, peer->bytes) < 0) {
-		return -errno;
+	r = gy_socket_connect(orders->fd, (const struct sockaddr *)&peer->storage, peer->bytes);
+	if (r == 0) {
+		orders->peer = *peer;
 	}
-	orders->peer = *peer;
-	return 0;
+	return r;
 }
 
 static int ordered_connect(struct gy_connector *connector, const char *to, const char *local)

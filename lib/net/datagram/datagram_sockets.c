@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "buffer/socket_address.h"
 #include "net/bind.h"
@@ -17,6 +16,7 @@
 #include "net/inherit.h"
 #include "net/socket_file.h"
 #include "net/socket_option.h"
+#include "ring/descriptor.h"
 
 /* ---- what there is to open ---- */
 
@@ -34,10 +34,10 @@ static const struct gyre_socket_address any_four = {
 
 static bool has_six(void)
 {
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = gy_socket_open(AF_INET6, SOCK_DGRAM, 0);
 
 	if (fd >= 0) {
-		(void)close(fd);
+		(void)gy_descriptor_close(fd);
 	}
 	return fd >= 0;
 }
@@ -139,8 +139,7 @@ static int bind_one(int fd, const struct gyre_socket_address *address)
 	if (gy_socket_file_is_one(address)) {
 		return gy_socket_file_bind(fd, address, 0, 0);
 	}
-	return bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ? -errno
-											: 0;
+	return gy_socket_bind(fd, (const struct sockaddr *)&address->storage, address->bytes);
 }
 
 /* A connected Unix socket gets a name, so that its peer can answer. */
@@ -151,12 +150,10 @@ static int connect_one(int fd, const struct gy_datagram_sockets *sockets)
 	int r = 0;
 
 	if (peer->storage.ss_family == AF_UNIX && sockets->address.bytes == 0) {
-		r = bind(fd, (const struct sockaddr *)&unnamed, sizeof(unnamed)) < 0 ? -errno : 0;
+		r = gy_socket_bind(fd, (const struct sockaddr *)&unnamed, sizeof(unnamed));
 	}
-	if (r == 0 && connect(fd, (const struct sockaddr *)&peer->storage, peer->bytes) < 0) {
-		r = -errno;
-	}
-	return r;
+	return r < 0 ? r
+		     : gy_socket_connect(fd, (const struct sockaddr *)&peer->storage, peer->bytes);
 }
 
 /* Removes the file of a socket that was bound and cannot be used. */
@@ -191,12 +188,12 @@ static int open_one(struct gy_datagram_sockets *sockets, bool first, int *ret_fd
 {
 	int family = sockets->peer.bytes > 0 ? sockets->peer.storage.ss_family
 					     : sockets->address.storage.ss_family;
-	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int r = fd < 0 ? -errno : start(sockets, fd, family, first);
+	int fd = gy_socket_open(family, SOCK_DGRAM, 0);
+	int r = fd < 0 ? fd : start(sockets, fd, family, first);
 
 	if (r < 0) {
 		if (fd >= 0) {
-			(void)close(fd);
+			(void)gy_descriptor_close(fd);
 		}
 		return r;
 	}
@@ -234,7 +231,7 @@ int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)
 			report(sockets, r);
 		}
 		while (opened > 0) {
-			(void)close(ret_fds[--opened]);
+			(void)gy_descriptor_close(ret_fds[--opened]);
 		}
 	}
 	return r;
@@ -248,7 +245,7 @@ int gy_datagram_sockets_reopen(struct gy_datagram_sockets *sockets, bool alone, 
 	if (r == 0) {
 		r = gy_socket_address_of(fd, &sockets->address);
 		if (r < 0) {
-			(void)close(fd);
+			(void)gy_descriptor_close(fd);
 		} else {
 			*ret_fd = fd;
 		}

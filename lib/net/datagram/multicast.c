@@ -9,7 +9,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -18,19 +17,18 @@
 #include "channel/channel.h"
 #include "net/datagram/datagram.h"
 #include "net/socket_option.h"
+#include "ring/host.h"
 
 enum { IPV6_MULTICAST_ALL_ = 29 /* IPV6_MULTICAST_ALL, which the C library does not name */ };
 
 /* The number of an interface; 0 for NULL, which lets the routes decide. */
 static int find_interface(const char *name, uint32_t *ret_index)
 {
-	uint32_t index = name == NULL ? 0 : if_nametoindex(name);
-
-	if (name != NULL && index == 0) {
-		return errno == ENXIO ? -ENODEV : -errno;
+	if (name == NULL) {
+		*ret_index = 0;
+		return 0;
 	}
-	*ret_index = index;
-	return 0;
+	return gy_interface_index(name, ret_index);
 }
 
 static int parse_group(const char *text, struct sockaddr_storage *ret_group)
@@ -79,7 +77,7 @@ static int change(int fd, int what, const struct group_req *request)
 {
 	int level = request->gr_group.ss_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
 
-	return setsockopt(fd, level, what, request, sizeof(*request)) < 0 ? -errno : 0;
+	return gy_socket_set_option(fd, level, what, request, sizeof(*request));
 }
 
 static int join(int fd, const struct gyre_multicast *multicast)
@@ -126,9 +124,8 @@ static int prepare_four(int fd, uint32_t interface, const struct gyre_datagram_o
 	const struct ip_mreqn by = { .imr_ifindex = (int)interface };
 	int r = set_all(fd, settings, gy_countof(settings));
 
-	if (r == 0 && (all || interface != 0) &&
-	    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof(by)) < 0) {
-		r = -errno;
+	if (r == 0 && (all || interface != 0)) {
+		r = gy_socket_set_option(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof(by));
 	}
 	return r;
 }

@@ -6,12 +6,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "actor/class_sized.h"
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "buffer/socket_address.h"
@@ -28,6 +27,7 @@
 #include "net/socket_option.h"
 #include "net/sockets.h"
 #include "net/stream.h"
+#include "ring/descriptor.h"
 
 static const uint64_t wait_max_ns = GYRE_SECONDS(60);
 static const uint64_t attempt_min_ns = GYRE_MILLISECONDS(5);
@@ -76,7 +76,7 @@ static int place_all(const struct setup *setup)
 		gy_stop_from_outside(&setup->homes->homes[acceptor.loop], acceptor);
 	}
 	while (left > 0) {
-		(void)close(setup->fds[--left]);
+		(void)gy_descriptor_close(setup->fds[--left]);
 	}
 	return r;
 }
@@ -171,7 +171,7 @@ static int set_up(struct setup *setup)
 		gy_socket_file_remove(&file); /* while its socket keeps others from taking it */
 	}
 	for (uint32_t i = 0; i < setup->plan.sockets; i++) {
-		(void)close(setup->fds[i]);
+		(void)gy_descriptor_close(setup->fds[i]);
 	}
 	return r;
 }
@@ -199,15 +199,6 @@ static int listen_on(struct setup *setup, struct gyre_address *ret_acceptor)
 	return r;
 }
 
-/* Nothing tells when a port becomes free. */
-static void sleep_for(uint64_t pause_ns)
-{
-	struct timespec pause = { .tv_nsec = (long)pause_ns };
-
-	while (nanosleep(&pause, &pause) < 0 && errno == EINTR) {
-	}
-}
-
 /* The last attempt says why it failed, all others together that they go on. */
 static int listen_patiently(struct setup *setup, struct gyre_address *ret_acceptor)
 {
@@ -225,7 +216,7 @@ static int listen_patiently(struct setup *setup, struct gyre_address *ret_accept
 			       setup->options.bind, wait_ns / 1000000);
 		}
 		pause_ns = pause_ns < wait_ns - waited_ns ? pause_ns : wait_ns - waited_ns;
-		sleep_for(pause_ns);
+		gy_clock_sleep(pause_ns);
 		waited_ns += pause_ns;
 		pause_ns = pause_ns < attempt_max_ns / 2 ? 2 * pause_ns : attempt_max_ns;
 		setup->listening.patient = waited_ns < wait_ns;

@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
@@ -33,6 +32,7 @@
 #include "net/socket_option.h"
 #include "net/socket_registry.h"
 #include "net/sockets.h"
+#include "ring/descriptor.h"
 
 static void lock(struct gy_homes *homes)
 {
@@ -548,7 +548,7 @@ static int open_another(struct gy_listener *listener, uint32_t number)
 	r = listen_socket == NULL ? -ENOMEM : gy_listener_place(listen_socket);
 	if (r < 0) {
 		gy_memory_put(listen_socket);
-		(void)close(fd);
+		(void)gy_descriptor_close(fd);
 	}
 	return r;
 }

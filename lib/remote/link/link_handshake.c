@@ -13,6 +13,7 @@
 
 #include <gyre/socket_address.h>
 
+#include "buffer/socket_address.h"
 #include "channel/channel.h"
 #include "remote/link/link.h"
 #include "remote/link/link_flush.h"
@@ -213,7 +214,7 @@ static void learn_told_address(const struct gy_link *link)
 /* A peer that nobody told of is dialled where it came from, at the port it listens on. */
 static void learn_address(const struct gy_link *link)
 {
-	struct gyre_socket_address from = { .bytes = sizeof(from.storage), .type = SOCK_STREAM };
+	struct gyre_socket_address from;
 	struct sockaddr *any = (struct sockaddr *)&from.storage;
 	int fd = gyre_context_channel(link->ctx)->endpoint.fd;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
@@ -222,7 +223,7 @@ static void learn_address(const struct gy_link *link)
 		learn_told_address(link);
 		return;
 	}
-	if (link->theirs.port == 0 || getpeername(fd, any, &from.bytes) < 0) {
+	if (link->theirs.port == 0 || gy_socket_address_of_peer(fd, &from) < 0) {
 		return;
 	}
 	if (any->sa_family == AF_INET) {

@@ -13,9 +13,8 @@
 #include "remote/link/link_user.h"
 
 #include <errno.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/environment.h"
 #include "base/log_limit.h"
 #include "base/memory.h"
 #include "channel/channel.h"
@@ -23,10 +22,11 @@
 #include "remote/link/links.h"
 #include "remote/node.h"
 #include "remote/peer/peer.h"
+#include "ring/socket.h"
 
 static bool is_allowed(const struct gyre_node_options *options, uid_t user)
 {
-	bool allowed = user == geteuid();
+	bool allowed = user == gy_environment_user();
 
 	for (uint32_t i = 0; !allowed && i < options->users_count; i++) {
 		allowed = user == options->users[i];
@@ -38,11 +38,13 @@ static bool is_allowed(const struct gyre_node_options *options, uid_t user)
 static int check(const struct gy_nodes *nodes, const struct gyre_channel *channel,
 		 struct ucred *ret_user)
 {
-	socklen_t bytes = sizeof(*ret_user);
+	int r;
 
 	*ret_user = (struct ucred){ .uid = (uid_t)-1 };
-	if (getsockopt(channel->endpoint.fd, SOL_SOCKET, SO_PEERCRED, ret_user, &bytes) < 0) {
-		return -errno;
+	r = gy_socket_option(channel->endpoint.fd, SOL_SOCKET, SO_PEERCRED, ret_user,
+			     sizeof(*ret_user));
+	if (r < 0) {
+		return r;
 	}
 	return is_allowed(&nodes->options, ret_user->uid) ? 0 : -EPERM;
 }
@@ -59,7 +61,8 @@ static void log_accepted(struct gy_links *links, const struct ucred *user, int e
 		       "node %u: a connection to its Unix socket is refused: it is of user %u, "
 		       "process %d, and this node runs as user %u: %s; run both as one user, or "
 		       "allow that one (users)%s",
-		       nodes->options.id, user->uid, user->pid, geteuid(), strerror(-error), note);
+		       nodes->options.id, user->uid, user->pid, gy_environment_user(),
+		       strerror(-error), note);
 	}
 }
 
@@ -72,7 +75,7 @@ static void log_dialled(const struct gy_link *link, const struct ucred *user, in
 	       "node %u: a link to node %u is refused: at %s listens user %u, process %d, and this "
 	       "node runs as user %u: %s; run both as one user, or allow that one (users)",
 	       nodes->options.id, link->peer->id, address == NULL ? "its address" : address,
-	       user->uid, user->pid, geteuid(), strerror(-error));
+	       user->uid, user->pid, gy_environment_user(), strerror(-error));
 	gy_memory_put(address);
 }
 
