@@ -20,8 +20,6 @@
 #include "system/drain.h"
 
 #include <errno.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <gyre/shutdown.h>
 
@@ -29,6 +27,7 @@
 #include "actor/life/shutdown.h"
 #include "actor/steal_actor.h"
 #include "loop/borrowed.h"
+#include "ring/descriptor.h"
 #include "system/handover/handover.h"
 #include "system/outside/foreign_ask.h"
 #include "system/outside/offload.h"
@@ -297,7 +296,6 @@ bool gy_drain_step(struct gy_worker *worker)
 {
 	struct gyre_system *system = worker->system;
 	uint32_t stage = gy_load_acquire(&system->stage);
-	uint64_t one = 1;
 
 	gy_assert(gy_current_worker() == worker);
 	gy_assert(!worker->draining || stage >= worker->stage);
@@ -328,6 +326,6 @@ bool gy_drain_step(struct gy_worker *worker)
 	if (gy_load_acquire(&system->stage) != GY_STAGE_END) {
 		return true;
 	}
-	(void)!write(system->ended_fd, &one, sizeof(one));
+	(void)gy_descriptor_post_event(system->ended_fd);
 	return false;
 }

@@ -12,8 +12,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <time.h>
 
+#include "base/thread.h"
+#include "ring/signal.h"
 #include "system/observe/watchdog.h"
 #include "system/process.h"
 #include "system/system.h"
@@ -43,8 +44,8 @@ static bool has_to_keep_pipe_away(void)
 	struct sigaction action;
 	sigset_t blocked;
 
-	(void)sigaction(SIGPIPE, NULL, &action);
-	(void)pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+	(void)gy_signal_action(SIGPIPE, &action);
+	gy_thread_mask_signals(SIG_BLOCK, NULL, &blocked);
 	return (action.sa_flags & SA_SIGINFO) != 0 ||
 	       (action.sa_handler != SIG_IGN && sigismember(&blocked, SIGPIPE) == 0);
 }
@@ -54,18 +55,17 @@ static void block_pipe(sigset_t *ret_before)
 	sigset_t signals;
 
 	pipe_signal(&signals);
-	(void)pthread_sigmask(SIG_BLOCK, &signals, ret_before);
+	gy_thread_mask_signals(SIG_BLOCK, &signals, ret_before);
 }
 
 /* One of our own writes may have left it pending. */
 static void unblock_pipe(const sigset_t *before)
 {
-	const struct timespec no_time = { 0 };
 	sigset_t signals;
 
 	pipe_signal(&signals);
-	(void)sigtimedwait(&signals, NULL, &no_time);
-	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
+	(void)gy_signal_take(&signals);
+	gy_thread_restore_signals(before);
 }
 
 /* ---- turning ---- */

@@ -21,9 +21,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/environment.h"
+#include "ring/descriptor.h"
+#include "ring/file.h"
 #include "system/system.h"
 #include "system/threads.h"
 
@@ -50,18 +52,13 @@ bool gyre_address_is_here(struct gyre_address address)
 
 /* ---- descriptors ---- */
 
-static bool is_open(int fd)
-{
-	return fcntl(fd, F_GETFD) >= 0 || errno != EBADF;
-}
-
 int gy_process_open_standard(const struct gy_log *log)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		/* open() takes the lowest number that is free, which is this one. */
-		if (!is_open(fd) && open("/dev/null", O_RDWR) < 0) {
-			int r = -errno;
+		/* The lowest number that is free is taken, which is this one. */
+		int r = gy_descriptor_is_open(fd) ? 0 : gy_file_open("/dev/null", O_RDWR, 0);
 
+		if (r < 0) {
 			gy_log(log, GYRE_LOG_ERROR,
 			       "descriptor %d is closed and /dev/null cannot take its place: %s; "
 			       "start the program with standard input, output and error",
@@ -74,17 +71,13 @@ int gy_process_open_standard(const struct gy_log *log)
 
 void gy_process_reserve_descriptors(const struct gy_log *log)
 {
-	struct rlimit limit = { 0 };
-	int count = RESERVED;
-	int fd;
+	uint64_t max = gy_environment_descriptors_max();
+	int count = max > 0 && max < RESERVED ? (int)max : RESERVED;
+	int fd = gy_descriptor_duplicate(STDIN_FILENO, count - 1);
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < RESERVED) {
-		count = (int)limit.rlim_cur;
-	}
-	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, count - 1);
 	if (fd >= 0) {
-		(void)close(fd);
-	} else if (errno == ENOMEM) {
+		(void)gy_descriptor_close(fd);
+	} else if (fd == -ENOMEM) {
 		gy_log(log, GYRE_LOG_WARNING,
 		       "the kernel has no memory for a table of %d descriptors: %s; loops wait "
 		       "whenever it grows",

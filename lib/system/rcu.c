@@ -5,8 +5,6 @@
  */
 #include "system/rcu.h"
 
-#include <signal.h>
-
 #include "base/assert.h"
 #include "base/happens.h"
 #include "base/memory.h"
@@ -83,16 +81,14 @@ int gy_rcu_check(void)
 void gy_rcu_init(struct gy_rcu *rcu)
 {
 	struct call_rcu_data *reclaimer;
-	sigset_t all;
 	sigset_t before;
 
 	*rcu = (struct gy_rcu){ 0 };
 	(void)pthread_mutex_init(&rcu->mutex, NULL);
 	(void)pthread_cond_init(&rcu->none_left, NULL);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	gy_thread_block_signals(&before);
 	reclaimer = urcu_qsbr_get_default_call_rcu_data();
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	gy_thread_restore_signals(&before);
 	if (reclaimer != NULL) {
 		(void)pthread_setname_np(urcu_qsbr_get_call_rcu_thread(reclaimer), "gyre-rcu");
 	}

@@ -8,17 +8,17 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/environment.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 #include "system/service_notify.h"
 #include "system/system.h"
 
 int gy_service_notify_find(struct gyre_system *system)
 {
-	const char *name = getenv("NOTIFY_SOCKET");
+	const char *name = gy_environment_value("NOTIFY_SOCKET");
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
 	int r;
 
@@ -29,8 +29,8 @@ int gy_service_notify_find(struct gyre_system *system)
 	r = name[0] == '/' || name[0] == '@' ? gyre_socket_address_parse(text, &system->supervisor)
 					     : -EINVAL;
 	if (r == 0) {
-		system->supervisor_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		r = system->supervisor_fd < 0 ? -errno : 0;
+		system->supervisor_fd = gy_socket_open(AF_UNIX, SOCK_DGRAM, 0);
+		r = system->supervisor_fd < 0 ? system->supervisor_fd : 0;
 	}
 	if (r < 0) {
 		gy_log(&system->log, GYRE_LOG_ERROR,
@@ -44,20 +44,28 @@ int gy_service_notify_find(struct gyre_system *system)
 void gy_service_notify_forget(struct gyre_system *system)
 {
 	if (system->supervisor_fd >= 0) {
-		(void)close(system->supervisor_fd);
+		(void)gy_descriptor_close(system->supervisor_fd);
 	}
 }
 
 static void tell(struct gyre_system *system, const char *lines)
 {
-	const struct gyre_socket_address *to = &system->supervisor;
+	struct gyre_socket_address *to = &system->supervisor;
+	struct iovec text = { .iov_base = (void *)(uintptr_t)lines, .iov_len = strlen(lines) };
+	const struct msghdr message = { .msg_name = &to->storage,
+					.msg_namelen = to->bytes,
+					.msg_iov = &text,
+					.msg_iovlen = 1 };
+	int64_t r;
 
-	if (system->supervisor_fd >= 0 &&
-	    sendto(system->supervisor_fd, lines, strlen(lines), MSG_DONTWAIT | MSG_NOSIGNAL,
-		   (const struct sockaddr *)&to->storage, to->bytes) < 0) {
+	if (system->supervisor_fd < 0) {
+		return;
+	}
+	r = gy_socket_send_message(system->supervisor_fd, &message, MSG_DONTWAIT);
+	if (r < 0) {
 		gy_log(&system->log, GYRE_LOG_WARNING,
 		       "the supervisor at NOTIFY_SOCKET cannot be told %s: %s", lines,
-		       strerrordesc_np(errno));
+		       strerrordesc_np((int)-r));
 	}
 }
 
@@ -65,7 +73,7 @@ void gy_service_notify_ready(struct gyre_system *system, bool succeeds)
 {
 	char lines[64];
 
-	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d", (int)getpid());
+	(void)snprintf(lines, sizeof(lines), "READY=1\nMAINPID=%d", (int)gy_environment_process());
 	tell(system, succeeds ? lines : "READY=1");
 }
 

@@ -15,9 +15,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <gyre/actor.h>
 #include <gyre/watch.h>
@@ -25,7 +23,10 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
+#include "base/thread.h"
 #include "channel/endpoint.h"
+#include "ring/descriptor.h"
+#include "ring/signal.h"
 #include "system/system.h"
 #include "system/threads.h"
 
@@ -196,14 +197,14 @@ static int catch_more(struct catcher *catcher, struct gy_ring *ring)
 	struct state *state = (struct state *)catcher->endpoint.owner->house->state;
 	struct gy_home *home = catcher->endpoint.owner->house->home;
 	struct signalfd_siginfo infos[READ_AT_ONCE];
-	ssize_t got;
+	int got;
 
 	tell_untold(state, home);
 	if (catcher->op.armed) {
 		return 0;
 	}
-	while ((got = read(catcher->endpoint.fd, infos, sizeof(infos))) > 0) {
-		tell_all(state, home, infos, (size_t)got / sizeof(infos[0]));
+	while ((got = gy_signal_read(catcher->endpoint.fd, infos, READ_AT_ONCE)) > 0) {
+		tell_all(state, home, infos, (size_t)got);
 	}
 	gy_op_init(&catcher->op, polled);
 	return gy_ring_poll(ring, &catcher->op, catcher->endpoint.fd, POLLIN);
@@ -229,7 +230,7 @@ static void drain(struct gy_endpoint *endpoint)
 	sigset_t signals;
 
 	gy_system_signals(&signals);
-	(void)signalfd(catcher->system->signal_fd, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	(void)gy_signal_change(catcher->system->signal_fd, &signals);
 	catcher->ending = true;
 	gy_timer_stop(&endpoint->owner->house->home->loop.wheel, &catcher->timer);
 	gy_endpoint_ready(endpoint);
@@ -248,18 +249,17 @@ static void set_watched(struct catcher *catcher, uint64_t signals)
 {
 	struct gyre_system *system = catcher->system;
 	const uint64_t stopping = bit_of(SIGINT) | bit_of(SIGTERM);
-	const uint64_t one = 1;
 	sigset_t set;
 
 	if (gy_load_relaxed(&system->watched) == signals) {
 		return;
 	}
 	fill_set(signals, &set);
-	(void)signalfd(catcher->endpoint.fd, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	(void)gy_signal_change(catcher->endpoint.fd, &set);
 	fill_set(stopping & ~signals, &set);
-	(void)signalfd(system->signal_fd, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	(void)gy_signal_change(system->signal_fd, &set);
 	gy_store_release(&system->watched, signals);
-	(void)!write(system->watch_fd, &one, sizeof(one));
+	(void)gy_descriptor_post_event(system->watch_fd);
 }
 
 static void update(const struct state *state)
@@ -437,8 +437,9 @@ static int mount(struct gyre_stack *stack)
 	catcher->system = gyre_system_of(stack);
 	catcher->endpoint.ops = &catcher_ops;
 	gy_timer_init(&catcher->timer, try_again);
-	catcher->endpoint.fd = signalfd(-1, &none, SFD_CLOEXEC | SFD_NONBLOCK);
-	r = catcher->endpoint.fd < 0 ? -errno : gy_endpoint_add(&catcher->endpoint, s->house);
+	catcher->endpoint.fd = gy_signal_open(&none);
+	r = catcher->endpoint.fd < 0 ? catcher->endpoint.fd
+				     : gy_endpoint_add(&catcher->endpoint, s->house);
 	if (r < 0) {
 		gy_channels_close(gy_channels_of(s->home), catcher->endpoint.fd);
 		gy_memory_put(catcher);
@@ -476,7 +477,7 @@ void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset
 	(void)sigorset(&set, &set, before);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
-	(void)pthread_sigmask(SIG_SETMASK, &set, NULL);
+	gy_thread_mask_signals(SIG_SETMASK, &set, NULL);
 	gy_store_release(&system->blocked, signals);
 	(void)pthread_mutex_lock(&system->mutex);
 	actor = system->signals;
@@ -509,7 +510,7 @@ static int check(int signo)
 {
 	struct sigaction present;
 
-	if (!may_be_watched(signo) || sigaction(signo, NULL, &present) < 0) {
+	if (!may_be_watched(signo) || gy_signal_action(signo, &present) < 0) {
 		return -EINVAL;
 	}
 	return (present.sa_flags & SA_SIGINFO) != 0 ||

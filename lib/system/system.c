@@ -7,20 +7,19 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/random.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <gyre/name.h>
 
 #include "actor/class_log.h"
 #include "base/log_writer.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/sized.h"
 #include "channel/channels.h"
 #include "loop/foreign_nodes.h"
 #include "remote/node.h"
+#include "ring/descriptor.h"
+#include "ring/signal.h"
 #include "system/directory/directory.h"
 #include "system/handover/handover.h"
 #include "system/machine/cpus.h"
@@ -168,9 +167,7 @@ static int make_homes(struct gyre_system *system)
 
 	/* A seed that differs from run to run makes addresses of an earlier run stale, on other
 	 * nodes too. */
-	if (getrandom(&system->cookie_seed, sizeof(system->cookie_seed), GRND_NONBLOCK) < 0) {
-		system->cookie_seed = (uint32_t)gy_clock_machine_ns();
-	}
+	gy_random_seed(&system->cookie_seed, sizeof(system->cookie_seed));
 	for (uint32_t i = 0; i < system->options.loops && r == 0; i++) {
 		r = gy_system_make_home(system, i);
 	}
@@ -263,17 +260,15 @@ static int open_descriptors(struct gyre_system *system)
 	int r;
 
 	gy_system_signals(&signals);
-	system->ended_fd = eventfd(0, EFD_CLOEXEC);
-	if (system->ended_fd >= 0) {
-		system->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	}
-	if (system->signal_fd >= 0) {
-		system->watch_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	}
-	if (system->watch_fd >= 0) {
+	system->ended_fd = gy_descriptor_open_event(false);
+	system->signal_fd = gy_signal_open(&signals);
+	system->watch_fd = gy_descriptor_open_event(true);
+	r = system->ended_fd < 0    ? system->ended_fd
+	    : system->signal_fd < 0 ? system->signal_fd
+				    : system->watch_fd;
+	if (r >= 0) {
 		return 0;
 	}
-	r = -errno;
 	gy_log(&system->log, GYRE_LOG_ERROR,
 	       "no descriptor can be had for a system: %s; raise the limit of open files "
 	       "(ulimit -n)",
@@ -516,13 +511,13 @@ void gyre_system_destroy(struct gyre_system *system)
 	gy_nodes_destroy(system->homes.nodes);
 	gy_directory_destroy(system->directory);
 	if (system->ended_fd >= 0) {
-		(void)close(system->ended_fd);
+		(void)gy_descriptor_close(system->ended_fd);
 	}
 	if (system->signal_fd >= 0) {
-		(void)close(system->signal_fd);
+		(void)gy_descriptor_close(system->signal_fd);
 	}
 	if (system->watch_fd >= 0) {
-		(void)close(system->watch_fd);
+		(void)gy_descriptor_close(system->watch_fd);
 	}
 	gy_offload_fini(system);
 	gy_foreign_asks_fini(system);

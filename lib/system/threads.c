@@ -9,13 +9,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "actor/life/lifecycle.h"
 #include "base/log_writer.h"
 #include "base/thread.h"
+#include "ring/descriptor.h"
+#include "ring/signal.h"
 #include "system/drain.h"
 #include "system/loop_data.h"
 #include "system/loop_retire.h"
@@ -478,29 +478,29 @@ static int wait_for_signals(struct gyre_system *system, const sigset_t *before, 
 				 { .fd = system->watch_fd, .events = POLLIN } };
 	struct signalfd_siginfo signal;
 	uint32_t signals = 0;
-	eventfd_t count;
 
 	for (;;) {
-		if (poll(fds, gy_countof(fds), -1) < 0) {
-			int error = errno;
+		int r = gy_descriptor_poll(fds, gy_countof(fds), -1);
 
-			if (error != EINTR) {
+		if (r < 0) {
+			if (r != -EINTR) {
 				gy_log(&system->log, GYRE_LOG_ERROR,
 				       "waiting for signals failed, and the system stops: %s; "
 				       "where a seccomp filter forbids poll and ppoll, allow them",
-				       strerrordesc_np(error));
-				return -error;
+				       strerrordesc_np(-r));
+				return r;
 			}
 			continue;
 		}
-		if ((fds[2].revents & POLLIN) != 0 && eventfd_read(system->watch_fd, &count) == 0) {
+		if ((fds[2].revents & POLLIN) != 0 &&
+		    gy_descriptor_take_event(system->watch_fd) == 0) {
 			gy_signals_block(system, before, ret_late);
 		}
 		if ((fds[1].revents & POLLIN) != 0) {
 			return 0;
 		}
 		if ((fds[0].revents & POLLIN) != 0 &&
-		    read(system->signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+		    gy_signal_read(system->signal_fd, &signal, 1) == 1) {
 			gyre_system_stop(system);
 			if (++signals > 1) {
 				gy_store_release(&system->stop, 2);
@@ -514,9 +514,7 @@ static int wait_for_signals(struct gyre_system *system, const sigset_t *before, 
  */
 static void take_late_signals(const sigset_t *signals)
 {
-	const struct timespec no_time = { 0 };
-
-	while (sigtimedwait(signals, NULL, &no_time) > 0) {
+	while (gy_signal_take(signals)) {
 	}
 }
 
@@ -535,7 +533,7 @@ int gyre_system_run(struct gyre_system *system)
 		return -EINVAL;
 	}
 	gy_system_signals(&signals);
-	(void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+	gy_thread_mask_signals(SIG_BLOCK, &signals, &before);
 	gy_store_relaxed(&system->has_runner, true);
 	r = gyre_system_start(system);
 	if (r == 0) {
@@ -545,6 +543,6 @@ int gyre_system_run(struct gyre_system *system)
 		take_late_signals(&signals);
 		r = r < 0 ? r : system->error;
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	gy_thread_restore_signals(&before);
 	return r;
 }

@@ -7,12 +7,11 @@
 #include "system/directory/growing_table.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/random.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/clock.h"
+#include "base/random.h"
+#include "base/thread.h"
 
 enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, LOAD_URGENT = 16, GROWTH = 4 };
 
@@ -23,13 +22,11 @@ enum { BUCKETS_FIRST = 64, LOAD_MAX = 2, LOAD_URGENT = 16, GROWTH = 4 };
  */
 static void resize(struct gy_growing_table *table, uint64_t buckets)
 {
-	sigset_t all;
 	sigset_t before;
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	gy_thread_block_signals(&before);
 	cds_lfht_resize(table->table, (unsigned long)buckets);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	gy_thread_restore_signals(&before);
 	gy_store_relaxed(&table->buckets, buckets);
 }
 
@@ -75,9 +72,7 @@ static void count_up(struct gy_growing_table *table)
 int gy_growing_table_init(struct gy_growing_table *table, struct gy_rcu *rcu)
 {
 	*table = (struct gy_growing_table){ .rcu = rcu, .buckets = BUCKETS_FIRST };
-	if (getrandom(&table->key, sizeof(table->key), GRND_NONBLOCK) != sizeof(table->key)) {
-		table->key = (struct gy_hash_key){ (uintptr_t)table, gy_clock_machine_ns() };
-	}
+	gy_random_seed(&table->key, sizeof(table->key));
 	/* Without its own resizing, for which it would keep another thread. */
 	table->table =
 		cds_lfht_new_flavor(BUCKETS_FIRST, BUCKETS_FIRST, 0, 0, &urcu_qsbr_flavor, NULL);

@@ -28,8 +28,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <gyre/move.h>
 
@@ -41,6 +39,8 @@
 #include "net/pending_open.h"
 #include "net/socket_file.h"
 #include "net/socket_registry.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 #include "system/handover/handover.h"
 #include "system/service_notify.h"
 #include "system/system.h"
@@ -146,7 +146,7 @@ static void begin_to_look(struct giver *giver)
 static void close_successor(struct giver *giver)
 {
 	if (giver->fd >= 0) {
-		(void)close(giver->fd);
+		(void)gy_descriptor_close(giver->fd);
 		giver->fd = -1;
 	}
 }
@@ -261,7 +261,8 @@ static int listen_to(struct giver *giver)
 			giver->expired = false;
 			giver->late = true;
 			(void)tell_successor(giver, GY_FD_MESSAGE_REFUSED);
-			(void)shutdown(giver->fd, SHUT_RDWR); /* which the poll tells of */
+			/* Which the poll tells of. */
+			(void)gy_socket_shutdown(giver->fd, SHUT_RDWR);
 		}
 		return 0;
 	}
@@ -311,7 +312,7 @@ static int let_in(struct giver *giver)
 	if (giver->door.armed || giver->succeeds) { /* one after the other */
 		return 0;
 	}
-	fd = accept4(giver->endpoint.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = gy_socket_accept(giver->endpoint.fd);
 	if (fd < 0) {
 		return gy_ring_poll(giver->endpoint.owner->channels->pools.ring, &giver->door,
 				    giver->endpoint.fd, POLLIN);
@@ -344,7 +345,7 @@ static void give_way(struct gyre_system *system)
 	       "start it again, and do what takes long before gyre_system_create()",
 	       10U * GYRE_HANDOVER_SECONDS);
 	(void)gy_compare_exchange_relaxed(&system->error, &none, -ECONNABORTED);
-	(void)close(system->succession->predecessor_fd);
+	(void)gy_descriptor_close(system->succession->predecessor_fd);
 	system->succession->predecessor_fd = -1;
 	system->succession->file.path[0] = '\0';
 	gyre_system_stop(system);
@@ -355,6 +356,7 @@ static void tell_predecessor(struct gyre_system *system)
 {
 	struct gy_succession *succession = system->succession;
 	const char runs = GY_SUCCESSOR_RUNS;
+	int64_t sent;
 	uint32_t unused;
 
 	if (succession->predecessor_fd >= 0 &&
@@ -376,11 +378,12 @@ static void tell_predecessor(struct gyre_system *system)
 		       "nobody listens there any more",
 		       (unsigned)unused);
 	}
-	if (send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-	    errno != EPIPE && errno != ECONNRESET) { /* else it was stopped in the meantime */
+	sent = gy_socket_send(succession->predecessor_fd, &runs, 1, MSG_DONTWAIT);
+	/* With these two it was stopped in the meantime. */
+	if (sent < 0 && sent != -EPIPE && sent != -ECONNRESET) {
 		gy_log(&system->log, GYRE_LOG_WARNING,
 		       "handover: the predecessor cannot be told to leave: %s; end it by hand",
-		       strerrordesc_np(errno));
+		       strerrordesc_np((int)-sent));
 	}
 }
 
@@ -430,7 +433,7 @@ static void close_door(struct giver *giver)
 {
 	if (giver->endpoint.fd >= 0) {
 		gy_assert(!giver->door.armed);
-		(void)close(giver->endpoint.fd);
+		(void)gy_descriptor_close(giver->endpoint.fd);
 		giver->endpoint.fd = -1;
 	}
 }
@@ -528,11 +531,11 @@ static int await_predecessor(struct giver *giver)
 	if (giver->old.armed) {
 		return 0;
 	}
-	if (recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+	if (gy_socket_receive(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) == -EAGAIN) {
 		return gy_ring_poll(giver->endpoint.owner->channels->pools.ring, &giver->old,
 				    succession->predecessor_fd, POLLIN);
 	}
-	(void)close(succession->predecessor_fd);
+	(void)gy_descriptor_close(succession->predecessor_fd);
 	succession->predecessor_fd = -1;
 	giver->succeeds = false;
 	begin_to_look(giver);

@@ -13,14 +13,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "net/bind.h"
 #include "net/fd_passing.h"
 #include "net/socket_file.h"
 #include "net/socket_registry.h"
+#include "ring/descriptor.h"
+#include "ring/socket.h"
 #include "system/handover/handover.h"
 #include "system/system.h"
 
@@ -71,10 +71,10 @@ static int take(struct gyre_system *system, const struct gy_fd_message *passing)
 	    passing->count == 1) {
 		succession->listen_fd = passing->fds[0];
 		/* The predecessor does the same; a loop must never wait here. */
-		return fcntl(passing->fds[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+		return gy_descriptor_set_flags(passing->fds[0], O_NONBLOCK);
 	}
 	for (uint32_t i = 0; i < passing->count; i++) {
-		(void)close(passing->fds[i]);
+		(void)gy_descriptor_close(passing->fds[i]);
 	}
 	return -EPROTO;
 }
@@ -82,14 +82,13 @@ static int take(struct gyre_system *system, const struct gy_fd_message *passing)
 static int ask(int fd, struct gy_fd_message *ret_passing)
 {
 	const char asks = GY_SUCCESSOR_ASKS;
-	ssize_t sent;
+	int64_t sent;
 	int r;
 
 	do { /* a call with a time-out is interrupted when a ring of this thread is taken down */
-		sent = send(fd, &asks, 1, MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	r = sent == 1 ? gy_fd_message_receive(fd, ret_passing) : -errno;
-
+		sent = gy_socket_send(fd, &asks, 1, 0);
+	} while (sent == -EINTR);
+	r = sent == 1 ? gy_fd_message_receive(fd, ret_passing) : (int)sent;
 	if (r == -EPIPE || r == -ECONNRESET) {
 		return -ENODATA; /* it has gone */
 	}
@@ -146,32 +145,35 @@ static int ask_for_all(struct gyre_system *system)
 /* Nobody is there: this is the first. */
 static int open_point(struct gy_succession *succession, const struct gyre_socket_address *address)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r = fd < 0 ? -errno : 0;
+	int fd = gy_socket_open(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	int r;
 
-	if (r == 0 && gy_socket_file_is_one(address)) {
-		r = gy_socket_file_bind(fd, address, MODE, BACKLOG);
-	} else if (r == 0 &&
-		   (bind(fd, (const struct sockaddr *)&address->storage, address->bytes) < 0 ||
-		    listen(fd, BACKLOG) < 0)) {
-		r = -errno;
+	if (fd < 0) {
+		return fd;
 	}
-	if (r < 0 && fd >= 0) {
-		(void)close(fd);
+	if (gy_socket_file_is_one(address)) {
+		r = gy_socket_file_bind(fd, address, MODE, BACKLOG);
+	} else {
+		r = gy_socket_bind(fd, (const struct sockaddr *)&address->storage, address->bytes);
+		r = r < 0 ? r : gy_socket_listen(fd, BACKLOG);
+	}
+	if (r < 0) {
+		(void)gy_descriptor_close(fd);
 		return r;
 	}
 	succession->listen_fd = fd;
 	return r;
 }
 
-/* As connect(), which is interrupted like send() above, and then has done nothing. */
+/* Connects. Like sending above this is interrupted, and then has done nothing. */
 static int connect_to(int fd, const struct gyre_socket_address *address)
 {
 	int r;
 
 	do {
-		r = connect(fd, (const struct sockaddr *)&address->storage, address->bytes);
-	} while (r < 0 && errno == EINTR);
+		r = gy_socket_connect(fd, (const struct sockaddr *)&address->storage,
+				      address->bytes);
+	} while (r == -EINTR);
 	return r;
 }
 
@@ -180,18 +182,22 @@ static int find_predecessor(struct gy_succession *succession,
 			    const struct gyre_socket_address *address)
 {
 	const struct timeval patience = { .tv_sec = GYRE_HANDOVER_SECONDS };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd = gy_socket_open(AF_UNIX, SOCK_SEQPACKET, 0);
+	int r;
 
 	if (fd < 0) {
-		return -errno;
+		return fd;
 	}
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
-	    connect_to(fd, address) < 0) {
-		int r = errno == EAGAIN ? -ETIMEDOUT : -errno;
-
-		(void)close(fd);
-		return r;
+	r = gy_socket_set_option(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (r == 0) {
+		r = gy_socket_set_option(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	}
+	if (r == 0) {
+		r = connect_to(fd, address);
+	}
+	if (r < 0) {
+		(void)gy_descriptor_close(fd);
+		return r == -EAGAIN ? -ETIMEDOUT : r;
 	}
 	succession->predecessor_fd = fd;
 	return 0;
@@ -200,7 +206,7 @@ static int find_predecessor(struct gy_succession *succession,
 static void close_one(int *fd)
 {
 	if (*fd >= 0) {
-		(void)close(*fd);
+		(void)gy_descriptor_close(*fd);
 		*fd = -1;
 	}
 }
@@ -300,8 +306,8 @@ void gy_succession_give_up(struct gyre_system *system)
 	char byte;
 
 	if (succession != NULL && succession->predecessor_fd >= 0 && !succession->told &&
-	    recv(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) == 0) {
-		(void)close(succession->predecessor_fd);
+	    gy_socket_receive(succession->predecessor_fd, &byte, 1, MSG_DONTWAIT) == 0) {
+		(void)gy_descriptor_close(succession->predecessor_fd);
 		succession->predecessor_fd = -1;
 		gy_socket_registry_keep(&system->homes);
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/thread.h"
 #include "system/machine/topology.h"
 
 _Static_assert((int)GYRE_CPUS_MAX == (int)GY_CPUS_MAX, "a list can name what a set can hold");
@@ -69,15 +70,14 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 	struct gy_cpus allowed = { 0 };
 	struct gy_cpus wanted;
 	int count = 0;
+	int r = gy_thread_cpus(&allowed);
 
-	if (sched_getaffinity(0, sizeof(allowed), gy_cpus_raw(&allowed)) < 0) {
-		int error = errno;
-
+	if (r < 0) {
 		gy_log(log, GYRE_LOG_ERROR,
 		       "the kernel does not tell which CPUs the process may use: %s; where a "
 		       "seccomp filter or security module forbids sched_getaffinity, allow it",
-		       strerrordesc_np(error));
-		return -error;
+		       strerrordesc_np(-r));
+		return r;
 	}
 	wanted = allowed;
 	if (list != NULL && gy_cpus_parse(list, &wanted) < 0) {

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
+
+#include "ring/descriptor.h"
+#include "ring/file.h"
 
 bool gy_path_join(char ret_path[GY_PATH_BYTES], const char *folder, const char *name)
 {
@@ -18,33 +20,27 @@ bool gy_path_join(char ret_path[GY_PATH_BYTES], const char *folder, const char *
 int gy_kernfile_open(const char *root, const char *path)
 {
 	char whole[GY_PATH_BYTES];
-	int fd;
 
 	if (!gy_path_join(whole, root, path)) {
 		return -ENAMETOOLONG;
 	}
-	fd = open(whole, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return gy_file_open(whole, O_RDONLY | O_CLOEXEC, 0);
 }
 
 void gy_kernfile_close(int fd)
 {
 	if (fd >= 0) {
-		(void)close(fd);
+		(void)gy_descriptor_close(fd);
 	}
 }
 
 int gy_kernfile_reread(int fd, char *ret_text, size_t bytes)
 {
-	ssize_t r;
+	int64_t r = gy_file_read_at(fd, ret_text, bytes - 1, 0);
 
-	do {
-		r = pread(fd, ret_text, bytes - 1, 0);
-	} while (r < 0 && errno == EINTR);
-	if (r < 0) {
-		return -errno;
+	if (r >= 0) {
+		ret_text[r] = '\0';
 	}
-	ret_text[r] = '\0';
 	return (int)r;
 }
 

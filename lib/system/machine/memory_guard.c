@@ -16,6 +16,7 @@
 #include <gyre/overload.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "channel/channels.h"
 #include "loop/foreign_nodes.h"
 #include "system/drain.h"
@@ -37,15 +38,11 @@ int64_t gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *r
 			     int64_t limit_bytes)
 {
 	struct gy_memory_reading reading;
-	pthread_condattr_t attributes;
 
 	*memory_guard = (struct gy_memory_guard){ .due_ns = UINT64_MAX };
 	gy_memory_usage_init(&memory_guard->memory_usage);
 	(void)pthread_mutex_init(&memory_guard->mutex, NULL);
-	(void)pthread_condattr_init(&attributes);
-	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&memory_guard->condition, &attributes);
-	(void)pthread_condattr_destroy(&attributes);
+	gy_condition_init(&memory_guard->condition);
 	if (limit_bytes == GYRE_MEMORY_LIMIT_NEVER) {
 		return limit_bytes;
 	}
@@ -241,13 +238,12 @@ void gy_memory_guard_end(struct gy_worker *worker)
 static void wait_for_end(struct gy_memory_guard *memory_guard)
 {
 	uint64_t until_ns = gy_clock_machine_ns() + hold_max_ns;
-	struct timespec until = { .tv_sec = (time_t)(until_ns / GYRE_SECONDS(1)),
-				  .tv_nsec = (long)(until_ns % GYRE_SECONDS(1)) };
-	int r = 0;
+	bool in_time = true;
 
 	(void)pthread_mutex_lock(&memory_guard->mutex);
-	while (memory_guard->busy != 0 && r == 0) {
-		r = pthread_cond_timedwait(&memory_guard->condition, &memory_guard->mutex, &until);
+	while (memory_guard->busy != 0 && in_time) {
+		in_time = gy_condition_wait_until(&memory_guard->condition, &memory_guard->mutex,
+						  until_ns);
 	}
 	(void)pthread_mutex_unlock(&memory_guard->mutex);
 }

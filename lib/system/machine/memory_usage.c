@@ -14,8 +14,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/environment.h"
 #include "base/macros.h"
 
 enum { STAT_BYTES = 8192 };
@@ -96,7 +96,7 @@ void gy_memory_usage_open(struct gy_memory_usage *memory_usage, const char *root
 {
 	gy_memory_usage_init(memory_usage);
 	memory_usage->limit_bytes = limit_bytes;
-	memory_usage->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	memory_usage->page_bytes = gy_environment_page_bytes();
 	gy_cgroup_walk(root, add_cgroup, memory_usage);
 	if (limit_bytes == 0 && memory_usage->cgroups_count == 0) {
 		memory_usage->limit_bytes = machine_bytes(root);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "system/machine/topology.h"
 
 enum { NODES_MAX = 8 * sizeof(long) * GY_NUMA_WORDS, PAGES_AT_ONCE = 64 };
@@ -47,7 +48,7 @@ void gy_numa_leave(const struct gy_numa_policy *before)
 
 void gy_numa_move(int node, void *memory, size_t bytes)
 {
-	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t page_bytes = (uintptr_t)gy_environment_page_bytes();
 	uintptr_t at = ((uintptr_t)memory + page_bytes - 1) / page_bytes * page_bytes;
 	uintptr_t end = (uintptr_t)memory + bytes;
 

@@ -16,7 +16,6 @@
 #include <gyre/offload.h>
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "actor/stack/budget.h"
@@ -410,8 +409,7 @@ static struct gy_offload *make(struct gyre_system *system, const char *name, uin
 	offload->threads_max = threads_max;
 	offload->queue_max = queue_max == 0 ? system->options.offload_queue_max : queue_max;
 	offload->link = &offload->first;
-	offload->has_cpus =
-		sched_getaffinity(0, sizeof(offload->cpus), gy_cpus_raw(&offload->cpus)) == 0;
+	offload->has_cpus = gy_thread_cpus(&offload->cpus) == 0;
 	(void)pthread_mutex_init(&offload->mutex, NULL);
 	(void)pthread_cond_init(&offload->condition, NULL);
 	return offload;
