@@ -15,6 +15,7 @@
 #include "channel/output.h"
 #include "channel/water_marks.h"
 #include "channel/zero_copy.h"
+#include "ring/socket.h"
 
 enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; odd */
 
@@ -370,7 +371,7 @@ const struct gy_channel_kind gy_stream_kind = {
 
 static const struct gy_channel_kind *kind_of(int fd)
 {
-	return gy_ring_is_local(fd) ? &gy_unix_stream_kind : &gy_stream_kind;
+	return gy_socket_is_local(fd) ? &gy_unix_stream_kind : &gy_stream_kind;
 }
 
 void gy_channel_become_stream(struct gyre_channel *channel)

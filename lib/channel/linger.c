@@ -23,6 +23,7 @@
 #include <errno.h>
 
 #include "channel/channel.h"
+#include "ring/socket.h"
 
 enum { CHECKS = 8 }; /* at the peer's progress, in one linger time */
 
@@ -31,7 +32,7 @@ static const uint64_t drain_check_ns = GYRE_MILLISECONDS(20);
 uint64_t gy_channel_untaken_bytes(const struct gyre_channel *channel)
 {
 	return channel->output_bytes + channel->region_bytes +
-	       gy_ring_unsent_bytes(channel->endpoint.fd);
+	       gy_socket_unsent_bytes(channel->endpoint.fd);
 }
 
 static void start_timer(struct gyre_channel *channel)
@@ -97,7 +98,7 @@ static bool is_quiet(const struct gyre_channel *channel)
 
 	return (channel->state & (wanted | GY_INPUT_DISCARDED)) == wanted &&
 	       gy_channel_untaken_bytes(channel) == 0 &&
-	       gy_ring_unread_bytes(channel->endpoint.fd) == 0;
+	       gy_socket_unread_bytes(channel->endpoint.fd) == 0;
 }
 
 void gy_linger_watch(struct gyre_channel *channel)

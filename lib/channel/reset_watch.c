@@ -20,6 +20,7 @@
 
 #include "channel/channel.h"
 #include "channel/half_close.h"
+#include "ring/socket.h"
 
 enum { SHORT_PAUSE_MS = 10 };
 
@@ -28,7 +29,7 @@ enum { SHORT_PAUSE_MS = 10 };
 /* Phase 1: the connection is gone. A peer that has ended before may have closed in good order. */
 static void end_input(struct gyre_channel *channel)
 {
-	int error = gy_ring_socket_error(channel->endpoint.fd);
+	int error = gy_socket_error(channel->endpoint.fd);
 
 	if (error < 0) {
 		gy_half_close_input_failed(channel, error);
@@ -40,7 +41,7 @@ static void end_input(struct gyre_channel *channel)
 /* Whether something has come before that, which the handlers are to have first. */
 static bool has_unread(const struct gyre_channel *channel)
 {
-	return channel->input.first != NULL || gy_ring_unread_bytes(channel->endpoint.fd) > 0;
+	return channel->input.first != NULL || gy_socket_unread_bytes(channel->endpoint.fd) > 0;
 }
 
 /* Phase 1. */

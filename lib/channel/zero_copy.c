@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "channel/output.h"
+#include "ring/socket.h"
 
 struct gy_zero_copy {
 	struct gy_gather gather;
@@ -182,7 +183,7 @@ void gy_zero_copy_leave(struct gyre_channel *channel)
 	if (channel->zero_copies == NULL) {
 		return;
 	}
-	gy_ring_reset_on_close(channel->endpoint.fd);
+	gy_socket_reset_on_close(channel->endpoint.fd);
 	for (struct gy_zero_copy *copy = channel->zero_copies; copy != NULL; copy = copy->next) {
 		copy->channel = NULL;
 	}

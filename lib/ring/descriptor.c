@@ -47,6 +47,16 @@ int gy_descriptor_close_on_exec(int fd)
 	return (int)result_of(flags < 0 ? flags : fcntl(fd, F_SETFD, flags | FD_CLOEXEC));
 }
 
+int gy_descriptor_set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0) {
+		return -errno;
+	}
+	return (flags & O_NONBLOCK) != 0 ? 0 : gy_descriptor_set_flags(fd, flags | O_NONBLOCK);
+}
+
 int gy_descriptor_set_flags(int fd, int flags)
 {
 	return (int)result_of(fcntl(fd, F_SETFL, flags));

@@ -23,6 +23,8 @@ int gy_descriptor_duplicate(int fd, int least);
 int gy_descriptor_replace(int fd, int by);
 /* Has exec() close it. */
 int gy_descriptor_close_on_exec(int fd);
+/* Makes system calls on it return at once. Operations of a ring are as before. */
+int gy_descriptor_set_nonblocking(int fd);
 /* Sets the flags of fcntl(F_SETFL), as O_NONBLOCK: exactly those of @flags. */
 int gy_descriptor_set_flags(int fd, int flags);
 

@@ -265,8 +265,6 @@ bool gy_ring_can_send_file_now(int fd, uint64_t offset, uint64_t bytes);
 /* Sends a part of a file that is in memory, without a copy, to a socket that does not block. The
  * thread has SIGPIPE blocked or ignored. */
 int64_t gy_ring_send_file_now(int to, int from, uint64_t offset, size_t bytes);
-/* Makes system calls on a socket return at once. Operations of a ring are as before. */
-int gy_ring_set_nonblocking(int fd);
 /* Opens a file whose folders and inode are in memory; on exec it is closed. -EAGAIN also under
  * valgrind. */
 int gy_ring_open_now(const char *path, int flags);
@@ -315,19 +313,5 @@ struct gy_ring_datagram {
 /* Takes apart what @completion brought; false: the kernel wrote something else there. */
 bool gy_ring_datagram(const struct gy_completion *completion,
 		      struct gy_ring_datagram *ret_datagram);
-
-/* ---- ring_sockets.c: what the kernel knows now, without an operation; 0 where it knows none ----
- */
-
-/* Bytes that the peer's kernel has not acknowledged. Our end counts as one. */
-uint64_t gy_ring_unsent_bytes(int fd);
-/* Bytes that have come and were not received. */
-uint64_t gy_ring_unread_bytes(int fd);
-/* The error that has befallen a socket since it was asked for last, as a negative errno; or 0. */
-int gy_ring_socket_error(int fd);
-/* Whether it is a Unix socket. */
-bool gy_ring_is_local(int fd);
-/* Makes the close of a socket cut off what has not been sent. */
-void gy_ring_reset_on_close(int fd);
 
 #endif

@@ -80,17 +80,6 @@ int64_t gy_ring_send_file_now(int to, int from, uint64_t offset, size_t bytes)
 	return result_of(sendfile(to, from, &at, bytes));
 }
 
-int gy_ring_set_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0) {
-		return -errno;
-	}
-	return (flags & O_NONBLOCK) != 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0
-											: -errno;
-}
-
 int64_t gy_ring_send_now(int fd, struct iovec *slices, size_t count, bool more)
 {
 	const struct msghdr message = { .msg_iov = slices, .msg_iovlen = count };

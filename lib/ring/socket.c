@@ -5,6 +5,8 @@
 #include "ring/socket.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include "base/assert.h"
 
@@ -112,4 +114,51 @@ int64_t gy_socket_receive(int fd, void *memory, size_t bytes, int flags)
 int64_t gy_socket_receive_message(int fd, struct msghdr *message, int flags)
 {
 	return result_of(recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC));
+}
+
+/* ---- its state ---- */
+
+/* A count; 0 where the kernel knows none. */
+static uint64_t ask(int fd, unsigned long what)
+{
+	int count = 0;
+
+	if (ioctl(fd, what, &count) < 0 || count < 0) {
+		return 0;
+	}
+	return (uint64_t)count;
+}
+
+uint64_t gy_socket_unsent_bytes(int fd)
+{
+	return ask(fd, SIOCOUTQ);
+}
+
+uint64_t gy_socket_unread_bytes(int fd)
+{
+	return ask(fd, SIOCINQ);
+}
+
+int gy_socket_error(int fd)
+{
+	int error = 0;
+	int r = gy_socket_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof(error));
+
+	return r < 0 ? r : -error;
+}
+
+bool gy_socket_is_local(int fd)
+{
+	int domain = 0;
+
+	return gy_socket_option(fd, SOL_SOCKET, SO_DOMAIN, &domain, sizeof(domain)) == 0 &&
+	       domain == AF_UNIX;
+}
+
+void gy_socket_reset_on_close(int fd)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	/* The call fails if the descriptor is no socket any more; its close fails as well. */
+	(void)gy_socket_set_option(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }

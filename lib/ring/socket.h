@@ -11,6 +11,7 @@
 #ifndef GY_RING_SOCKET_H
 #define GY_RING_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -45,5 +46,19 @@ int64_t gy_socket_send_message(int fd, const struct msghdr *message, int flags);
 int64_t gy_socket_receive(int fd, void *memory, size_t bytes, int flags);
 /* Descriptors that come with a message are closed by exec(). */
 int64_t gy_socket_receive_message(int fd, struct msghdr *message, int flags);
+
+/* ---- the state of a socket, as the kernel knows it now ---- */
+
+/* Bytes that the peer's kernel has not acknowledged; 0 where none are known. Our end counts as one.
+ */
+uint64_t gy_socket_unsent_bytes(int fd);
+/* Bytes that have come and were not received; 0 where none are known. */
+uint64_t gy_socket_unread_bytes(int fd);
+/* The error that has befallen a socket since it was asked for last, as a negative errno; or 0. */
+int gy_socket_error(int fd);
+/* Whether it is a Unix socket. */
+bool gy_socket_is_local(int fd);
+/* Makes the close of a socket cut off what has not been sent. */
+void gy_socket_reset_on_close(int fd);
 
 #endif

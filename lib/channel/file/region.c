@@ -271,7 +271,7 @@ static bool is_in_memory(const struct gyre_channel *channel, const struct region
 static bool unblock(struct gyre_channel *channel, int fd)
 {
 	if (!channel->unblocked) {
-		channel->unblocked = gy_ring_set_nonblocking(fd) == 0;
+		channel->unblocked = gy_descriptor_set_nonblocking(fd) == 0;
 	}
 	return channel->unblocked;
 }

@@ -11,7 +11,6 @@
 #include <gyre/handover.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -71,7 +70,7 @@ static int take(struct gyre_system *system, const struct gy_fd_message *passing)
 	    passing->count == 1) {
 		succession->listen_fd = passing->fds[0];
 		/* The predecessor does the same; a loop must never wait here. */
-		return gy_descriptor_set_flags(passing->fds[0], O_NONBLOCK);
+		return gy_descriptor_set_nonblocking(passing->fds[0]);
 	}
 	for (uint32_t i = 0; i < passing->count; i++) {
 		(void)gy_descriptor_close(passing->fds[i]);

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ring/ring.h"
+#include "ring/socket.h"
 
 static void connect_pair(int *ret_from, int *ret_to)
 {
@@ -34,13 +34,13 @@ Test(ring_socket, tells_what_stands_unread_in_it)
 	int to;
 
 	connect_pair(&from, &to);
-	cr_assert_eq(gy_ring_unread_bytes(to), 0);
+	cr_assert_eq(gy_socket_unread_bytes(to), 0);
 	cr_assert_eq(write(from, "hello", 5), 5);
 	input.fd = to;
 	cr_assert_eq(poll(&input, 1, -1), 1);
-	cr_assert_eq(gy_ring_unread_bytes(to), 5);
+	cr_assert_eq(gy_socket_unread_bytes(to), 5);
 	cr_assert_eq(read(to, bytes, 3), 3);
-	cr_assert_eq(gy_ring_unread_bytes(to), 2);
+	cr_assert_eq(gy_socket_unread_bytes(to), 2);
 	(void)close(from);
 	(void)close(to);
 }
@@ -53,16 +53,16 @@ Test(ring_socket, tells_what_its_peer_has_not_taken)
 	int to;
 
 	connect_pair(&from, &to);
-	cr_assert_eq(gy_ring_unsent_bytes(from), 0);
+	cr_assert_eq(gy_socket_unsent_bytes(from), 0);
 	while (send(from, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
 	}
-	cr_assert_gt(gy_ring_unsent_bytes(from), 0);
+	cr_assert_gt(gy_socket_unsent_bytes(from), 0);
 	(void)close(from);
 	(void)close(to);
 }
 
 Test(ring_socket, that_is_none_has_nothing)
 {
-	cr_assert_eq(gy_ring_unsent_bytes(-1), 0);
-	cr_assert_eq(gy_ring_unread_bytes(-1), 0);
+	cr_assert_eq(gy_socket_unsent_bytes(-1), 0);
+	cr_assert_eq(gy_socket_unread_bytes(-1), 0);
 }
