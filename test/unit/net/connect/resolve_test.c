@@ -26,6 +26,7 @@ enum {
 	TYPE_AAAA = 28,
 	NAME_ERROR = 3,
 	SERVER_FAILURE = 2,
+	TRUNCATED = 2,
 	LOST = 3
 };
 
@@ -34,7 +35,8 @@ static struct {
 	int fd;
 	pthread_t thread;
 	char text[64];
-	uint32_t asked; /* atomic */
+	uint32_t asked;		  /* atomic */
+	uint32_t asked_by_stream; /* atomic */
 } server;
 
 static int descriptors;
@@ -57,7 +59,8 @@ static size_t answer_with(unsigned char *packet, size_t bytes, const void *addre
 /*
  * "both", "six" and "four" have such addresses, "many" has ten; "nobody" is not known; "broken"
  * fails; "silent" gets no answer at all, and "faint", which has an IPv4 address, none about IPv6;
- * and the first queries for "forgotten" are lost.
+ * and the first queries for "forgotten" are lost. The answer about "long" is cut where it comes as
+ * a datagram.
  */
 static size_t answer(unsigned char *packet, size_t bytes)
 {
@@ -82,7 +85,7 @@ static size_t answer(unsigned char *packet, size_t bytes)
 
 		bytes = answer_with(packet, bytes, other, sizeof(other));
 	}
-	if (type == TYPE_A && (first == 'b' || first == 'f' || first == 'm')) {
+	if (type == TYPE_A && strchr("bflm", first) != NULL) {
 		return answer_with(packet, bytes, four, sizeof(four));
 	}
 	return bytes;
@@ -119,10 +122,33 @@ static void *serve(void *arg)
 		(void)gy_fetch_add(&server.asked, 1);
 		if (!is_unanswered(packet, bytes)) {
 			bytes = answer(packet, bytes);
+			packet[2] |= packet[QUERY_HEADER + 1] == 'l' ? TRUNCATED : 0;
 			(void)sendto(server.fd, packet, bytes, 0, (struct sockaddr *)&from,
 				     from_bytes);
 		}
 	}
+}
+
+/* Answers the queries of one connection; each has its length before it. */
+static void *serve_stream(void *arg)
+{
+	unsigned char packet[2 + 512];
+	int fd = accept(*(const int *)arg, NULL, NULL);
+
+	while (recv(fd, packet, 2, MSG_WAITALL) == 2) {
+		size_t bytes = (size_t)packet[0] << 8 | packet[1];
+
+		if (bytes > 256 || recv(fd, packet + 2, bytes, MSG_WAITALL) != (ssize_t)bytes) {
+			break;
+		}
+		bytes = answer(packet + 2, bytes - (packet[2 + 11] != 0 ? 11 : 0));
+		packet[0] = (unsigned char)(bytes >> 8);
+		packet[1] = (unsigned char)bytes;
+		must_hold(send(fd, packet, 2 + bytes, MSG_NOSIGNAL) > 0, "it is answered");
+		(void)gy_fetch_add(&server.asked_by_stream, 1);
+	}
+	(void)close(fd);
+	return NULL;
 }
 
 static void begin(void)
@@ -198,6 +224,28 @@ Test(resolving, finds_a_name_by_its_server, .init = begin, .fini = end)
 	(void)client_connect(&options);
 	(void)close(client_accept(fd));
 	expect_open("tcp://127.0.0.1:");
+	(void)close(fd);
+}
+
+Test(resolving, asks_by_a_connection_when_an_answer_is_cut, .init = begin, .fini = end)
+{
+	struct gyre_socket_address address;
+	pthread_t thread;
+	uint16_t port;
+	int fd = client_listen(&port);
+	int streams = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct gyre_connect_options options = options_for("long.example", port);
+
+	cr_assert_eq(gy_socket_address_of(server.fd, &address), 0);
+	cr_assert_eq(bind(streams, (struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_assert_eq(listen(streams, 1), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, serve_stream, &streams), 0);
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	expect_open("tcp://127.0.0.1:");
+	(void)pthread_join(thread, NULL);
+	cr_expect_gt(gy_load_relaxed(&server.asked_by_stream), 0);
+	(void)close(streams);
 	(void)close(fd);
 }
 
