@@ -32,6 +32,7 @@ static const struct field fields[] = {
 	FIELD(datagram_buffer_bytes),
 	FIELD(datagram_buffer_count),
 	FIELD(drain_timeout_ns),
+	FIELD(engine),
 	FIELD(high_events),
 	FIELD(high_replies),
 	FIELD(io_ratio),
@@ -59,23 +60,31 @@ static const struct field fields[] = {
 	FIELD(zero_copy_bytes),
 };
 
-static bool is_receive_buffers(const struct field *field)
-{
-	return field->offset == offsetof(struct gyre_system_options, receive_buffers);
-}
+/* The words that some fields take, and what they mean there. */
+static const struct {
+	size_t offset;
+	const char *word;
+	int64_t value;
+} words[] = {
+	{ offsetof(struct gyre_system_options, engine), "auto", GYRE_ENGINE_AUTO },
+	{ offsetof(struct gyre_system_options, engine), "io_uring", GYRE_ENGINE_IO_URING },
+	{ offsetof(struct gyre_system_options, engine), "epoll", GYRE_ENGINE_EPOLL },
+	{ offsetof(struct gyre_system_options, receive_buffers), "shared",
+	  GYRE_RECEIVE_BUFFERS_SHARED },
+	{ offsetof(struct gyre_system_options, receive_buffers), "whole",
+	  GYRE_RECEIVE_BUFFERS_WHOLE },
+};
 
 static int parse(const struct field *field, const char *text, int64_t *ret_value)
 {
 	char *end;
 	long long value;
 
-	if (is_receive_buffers(field) && strcmp(text, "shared") == 0) {
-		*ret_value = GYRE_RECEIVE_BUFFERS_SHARED;
-		return 0;
-	}
-	if (is_receive_buffers(field) && strcmp(text, "whole") == 0) {
-		*ret_value = GYRE_RECEIVE_BUFFERS_WHOLE;
-		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (words[i].offset == field->offset && strcmp(words[i].word, text) == 0) {
+			*ret_value = words[i].value;
+			return 0;
+		}
 	}
 	errno = 0;
 	value = strtoll(text, &end, 10);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include <gyre/counters.h>
+#include <gyre/system.h>
 
 GYRE_BEGIN_DECLS
 
@@ -147,6 +148,9 @@ struct gyre_offload_pool_snapshot {
  * @offload_pools: the pools for work off the loops: that of gyre_offload(), then those that the
  *   options name
  * @offload_pools_count: the length of @offload_pools
+ * @engine: GYRE_ENGINE_IO_URING or GYRE_ENGINE_EPOLL, see enum gyre_engine
+ * @io_uring_refused: why epoll is in io_uring's place though io_uring was preferred: the negative
+ *   errno of its refusal; 0 where nothing was refused. The log has the cause and the remedy
  *
  * Times are since the start, counters since the creation of the system. All times but @time_ns are
  * 0 in a build with -Dinspect=false.
@@ -163,6 +167,8 @@ struct gyre_snapshot {
 	const char *tree;
 	const struct gyre_offload_pool_snapshot *offload_pools;
 	uint32_t offload_pools_count;
+	enum gyre_engine engine;
+	int32_t io_uring_refused;
 };
 
 /** gyre_system_inspect_sized() - gyre_system_inspect() with the sizes of its arrays' elements */

@@ -42,6 +42,26 @@ enum gyre_receive_buffers {
 };
 
 /**
+ * enum gyre_engine - what does the input and output of a system's loops
+ * @GYRE_ENGINE_DEFAULT: as GYRE_ENGINE in the environment says, which is auto, io_uring or epoll;
+ *   without it as the library was built, which is auto unless said otherwise
+ * @GYRE_ENGINE_AUTO: io_uring; epoll where the kernel or a sandbox refuses io_uring
+ * @GYRE_ENGINE_IO_URING: io_uring, or the system is refused
+ * @GYRE_ENGINE_EPOLL: epoll: a system call for each send and receive, four threads of the process
+ *   for files, and no sends without a copy
+ *
+ * What refuses io_uring is a seccomp filter as in the default profiles of containers, the sysctl
+ * kernel.io_uring_disabled, or a kernel before 6.1. A lack of memory or descriptors is none of
+ * these: it fails the creation on either engine.
+ */
+enum gyre_engine {
+	GYRE_ENGINE_DEFAULT = 0,
+	GYRE_ENGINE_AUTO = 1,
+	GYRE_ENGINE_IO_URING = 2,
+	GYRE_ENGINE_EPOLL = 3,
+};
+
+/**
  * gyre_dead_letter_fn - is told of each message that is lost
  * @type: the type of the message
  * @from: its sender, or GYRE_NOBODY
@@ -163,6 +183,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @offload_pools: named pools of threads for gyre_offload_to(), see gyre/offload.h; NULL
  *   for none
  * @offload_pools_count: how many, at most GYRE_OFFLOAD_POOLS_MAX
+ * @engine: what does the input and output, see enum gyre_engine. All loops have the same; read back
+ *   by gyre_system_resolved_options() it is GYRE_ENGINE_IO_URING or GYRE_ENGINE_EPOLL
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -222,6 +244,7 @@ struct gyre_system_options {
 	const struct gyre_offload_pool *offload_pools;
 	uint32_t offload_pools_count;
 	uint32_t loops_pinned;
+	enum gyre_engine engine;
 };
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */

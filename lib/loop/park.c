@@ -54,7 +54,10 @@ static bool awake(const struct gy_loop *loop)
 static uint64_t spin_time_ns(const struct gy_loop *loop)
 {
 	if (loop->options.spin_ns == GY_SPIN_AUTO) {
-		return loop->wait_average_ns < spin_auto_ns ? spin_auto_ns : 0;
+		/* To look for input by a call, again and again, costs more than it saves. */
+		return loop->wait_average_ns < spin_auto_ns && !gy_ring_has_descriptors(loop->ring)
+			       ? spin_auto_ns
+			       : 0;
 	}
 	return loop->options.spin_ns > 0 ? (uint64_t)loop->options.spin_ns : 0;
 }
@@ -78,6 +81,9 @@ static bool spin(struct gy_loop *loop, uint64_t until_ns)
 				return true;
 			}
 			gy_pause();
+		}
+		if (gy_ring_is_blind(loop->ring)) {
+			(void)gy_ring_submit_and_wait(loop->ring, 0);
 		}
 		gy_loop_quiescent();
 		gy_loop_read_clock_waited(loop);

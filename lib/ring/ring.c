@@ -20,6 +20,7 @@
 
 #include "base/happens.h"
 #include "base/memory.h"
+#include "ring/epoll.h"
 #include "ring/ring_private.h"
 
 enum {
@@ -81,10 +82,8 @@ static void unmap(struct gy_ring *ring)
 	io_uring_queue_exit(&ring->uring);
 }
 
-/* All but the waker. */
-static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options)
+static int open_uring(struct gy_ring *ring, const struct gy_ring_options *options)
 {
-	struct gy_ring_buffers_shape shape;
 	int r = setup(ring, options->entries);
 
 	if (r < 0) {
@@ -94,12 +93,35 @@ static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options
 	ring->enter_fd = ring->uring.ring_fd;
 	order_submissions(ring);
 	r = gy_ring_probe(ring);
-	if (r == 0) {
-		shape = gy_ring_stream_shape(ring, options);
-		r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, &shape);
-	}
 	if (r < 0) {
 		unmap(ring);
+	}
+	return r;
+}
+
+static void close_engine(struct gy_ring *ring)
+{
+	if (ring->epoll != NULL) {
+		gy_epoll_close(ring);
+	} else {
+		unmap(ring);
+	}
+}
+
+/* All but the waker. */
+static int open_ring(struct gy_ring *ring, const struct gy_ring_options *options)
+{
+	struct gy_ring_buffers_shape shape;
+	int r = options->engine == GY_RING_EPOLL ? gy_epoll_open(ring, options->entries)
+						 : open_uring(ring, options);
+
+	if (r < 0) {
+		return r;
+	}
+	shape = gy_ring_stream_shape(ring, options);
+	r = gy_ring_buffers_init(ring, GY_RING_STREAM_GROUP, &shape);
+	if (r < 0) {
+		close_engine(ring);
 	}
 	return r;
 }
@@ -174,7 +196,7 @@ void gy_ring_shut(struct gy_ring *ring)
 	if (ring->enabled) {
 		gy_ring_disown(ring); /* else others may be looking at it */
 	}
-	unmap(ring);
+	close_engine(ring);
 	for (uint32_t i = 0; i < GY_RING_GROUPS; i++) {
 		gy_ring_buffers_fini(&ring->buffers[i]);
 	}
@@ -234,13 +256,14 @@ static void register_ring(struct gy_ring *ring)
 static int flag_by_descriptor(struct gy_ring *ring)
 {
 	ring->flag_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (ring->flag_fd < 0 || (ring->poll_fd >= 0 && gy_ring_descriptor_watch_flag(ring) < 0)) {
+	if (ring->flag_fd < 0 ||
+	    (ring->poll_fd >= 0 && gy_ring_descriptor_watch(ring, ring->flag_fd) < 0)) {
 		return -errno;
 	}
 	return io_uring_register_eventfd(&ring->uring, ring->flag_fd);
 }
 
-static int enable(struct gy_ring *ring)
+static int enable_uring(struct gy_ring *ring)
 {
 	int r;
 
@@ -250,13 +273,25 @@ static int enable(struct gy_ring *ring)
 	if (r < 0) {
 		return r;
 	}
-	ring->enabled = true;
-	ring->owner = gettid();
 	register_ring(ring);
-	r = ring->poll_fd >= 0 || gy_sanitize_valgrind() ? flag_by_descriptor(ring) : 0;
+	return ring->poll_fd >= 0 || gy_sanitize_valgrind() ? flag_by_descriptor(ring) : 0;
+}
+
+static int enable_epoll(struct gy_ring *ring)
+{
+	ring->call = GY_RING_CALL_OTHER;
+	return ring->poll_fd >= 0 ? gy_ring_descriptor_watch(ring, ring->epoll->fd) : 0;
+}
+
+static int enable(struct gy_ring *ring)
+{
+	int r = ring->epoll != NULL ? enable_epoll(ring) : enable_uring(ring);
+
 	if (r < 0) {
 		return r;
 	}
+	ring->enabled = true;
+	ring->owner = gettid();
 	gy_ring_waker_arm(ring);
 	ring->call = GY_RING_CALL_ENTER;
 	r = gy_ring_submit(ring);
@@ -307,7 +342,7 @@ static int enter(struct gy_ring *ring, uint32_t wait_for, uint32_t flags,
 	struct io_uring_sq *sq = &ring->uring.sq;
 	int r;
 
-	gy_assert(ring->enabled);
+	gy_assert(ring->enabled && ring->epoll == NULL);
 #if GY_ASSERT_LEVEL >= 2
 	if (!completions_there(ring) &&
 	    (gy_load_relaxed(sq->kflags) & IORING_SQ_CQ_OVERFLOW) == 0) {
@@ -334,7 +369,13 @@ bool gy_ring_has_prepared(const struct gy_ring *ring)
 
 int gy_ring_submit(struct gy_ring *ring)
 {
-	return gy_ring_prepared(ring) > 0 ? enter(ring, 0, 0, NULL) : 0;
+	if (gy_ring_prepared(ring) == 0) {
+		return 0;
+	}
+	if (gy_unlikely(ring->epoll != NULL)) {
+		return gy_epoll_submit(ring);
+	}
+	return enter(ring, 0, 0, NULL);
 }
 
 bool gy_ring_make_room(struct gy_ring *ring)
@@ -345,6 +386,16 @@ bool gy_ring_make_room(struct gy_ring *ring)
 bool gy_ring_ready(const struct gy_ring *ring)
 {
 	return completions_there(ring) || completions_flagged(ring);
+}
+
+bool gy_ring_is_blind(const struct gy_ring *ring)
+{
+	return ring->epoll != NULL;
+}
+
+bool gy_ring_has_descriptors(const struct gy_ring *ring)
+{
+	return ring->epoll != NULL && gy_epoll_watches_others(ring->epoll);
 }
 
 static int submit_and_look(struct gy_ring *ring)
@@ -412,7 +463,9 @@ int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns)
 	if (gy_unlikely(!ring->waker_armed)) {
 		gy_ring_waker_arm(ring);
 	}
-	if (timeout_ns == 0 || completions_there(ring)) {
+	if (gy_unlikely(ring->epoll != NULL)) {
+		r = gy_epoll_turn(ring, timeout_ns);
+	} else if (timeout_ns == 0 || completions_there(ring)) {
 		r = submit_and_look(ring);
 	} else {
 		r = submit_and_block(ring, timeout_ns);

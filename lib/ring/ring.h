@@ -62,7 +62,14 @@ struct gy_op {
  */
 enum { GY_RING_DATAGRAM_BUFFERS = 1 << 15 }; /* the number of their first */
 
+/* What does the operations of a ring. */
+enum gy_ring_engine {
+	GY_RING_IO_URING, /* the kernel */
+	GY_RING_EPOLL,	  /* system calls, and epoll to wait: see epoll.h */
+};
+
 struct gy_ring_options {
+	enum gy_ring_engine engine;
 	uint32_t entries;      /* submissions that fit, a power of two */
 	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
 	uint32_t buffer_bytes; /* of each */
@@ -96,6 +103,13 @@ struct gy_ring_counters {
  * locked memory, descriptors, an old kernel), and nothing is left over.
  */
 int gy_ring_create(const struct gy_ring_options *options, struct gy_ring **ret_ring);
+enum { GY_RING_REFUSAL_BYTES = 512 };
+
+/*
+ * Makes a small ring of io_uring, has the calling thread enter it once, and ends it: 0, or the
+ * negative errno of what was refused, and then @ret_cause has the line that names cause and remedy.
+ */
+int gy_ring_try_io_uring(char ret_cause[GY_RING_REFUSAL_BYTES]);
 /*
  * All operations must have seen their final completion. NULL is allowed. Called by the thread that
  * enabled the ring, or when that thread has ended; no other ring may have a wake under way to it.
@@ -143,6 +157,11 @@ bool gy_ring_ready(const struct gy_ring *ring);
  * has flagged no pending completion work. A signal or a time-out is not an error.
  */
 int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns);
+/* Whether only calls tell of what has come: gy_ring_ready() sees no more than what
+ * gy_ring_submit_and_wait() has found. */
+bool gy_ring_is_blind(const struct gy_ring *ring);
+/* Of a blind ring: whether it waits for descriptors besides its waker's. */
+bool gy_ring_has_descriptors(const struct gy_ring *ring);
 /* Calls the complete function of each completion that is there. Returns how many. */
 uint32_t gy_ring_reap(struct gy_ring *ring);
 

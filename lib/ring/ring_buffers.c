@@ -236,7 +236,7 @@ int gy_ring_buffers_init(struct gy_ring *ring, uint32_t group,
 	};
 	ring->call = GY_RING_CALL_MEMORY;
 	r = map_all(buffers);
-	if (r == 0) {
+	if (r == 0 && ring->epoll == NULL) {
 		ring->call = GY_RING_CALL_REGISTER;
 		registration.ring_addr = (uint64_t)(uintptr_t)buffers->entries;
 		r = io_uring_register_buf_ring(&ring->uring, &registration, 0);

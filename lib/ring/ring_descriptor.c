@@ -5,7 +5,9 @@
  * second is the waker's, which the ring does not poll then. The third is a timer.
  *
  * All three are watched for edges and never read: what clears them is one call that takes the edges
- * from the instance, which is readable as long as it has any.
+ * from the instance, which is readable as long as it has any. The epoll engine has an instance of
+ * its own in the place of the first, which is not watched for edges, since it is readable until the
+ * engine has taken its events.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,15 +21,17 @@ enum { FLAG, WAKER, TIMER, SIGNS };
 
 static const uint64_t second_ns = 1000000000;
 
-static int watch(const struct gy_ring *ring, int fd, uint32_t sign)
+static int watch(const struct gy_ring *ring, int fd, uint32_t sign, uint32_t edge)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u32 = sign };
+	struct epoll_event event = { .events = EPOLLIN | edge, .data.u32 = sign };
 
-	return epoll_ctl(ring->poll_fd, EPOLL_CTL_ADD, fd, &event);
+	return epoll_ctl(ring->poll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
 int gy_ring_descriptor_init(struct gy_ring *ring)
 {
+	int r;
+
 	gy_assert(ring->poll_fd < 0 && ring->timer_fd < 0 && ring->wake_fd >= 0);
 	ring->timer_ns = UINT64_MAX;
 	ring->poll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -35,11 +39,11 @@ int gy_ring_descriptor_init(struct gy_ring *ring)
 		return -errno;
 	}
 	ring->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (ring->timer_fd < 0 || watch(ring, ring->timer_fd, TIMER) < 0 ||
-	    watch(ring, ring->wake_fd, WAKER) < 0) {
+	if (ring->timer_fd < 0) {
 		return -errno;
 	}
-	return 0;
+	r = watch(ring, ring->timer_fd, TIMER, EPOLLET);
+	return r < 0 ? r : watch(ring, ring->wake_fd, WAKER, EPOLLET);
 }
 
 void gy_ring_descriptor_fini(struct gy_ring *ring)
@@ -54,10 +58,10 @@ void gy_ring_descriptor_fini(struct gy_ring *ring)
 	}
 }
 
-int gy_ring_descriptor_watch_flag(struct gy_ring *ring)
+int gy_ring_descriptor_watch(struct gy_ring *ring, int fd)
 {
-	gy_assert(ring->flag_fd >= 0);
-	return watch(ring, ring->flag_fd, FLAG);
+	gy_assert(ring->poll_fd >= 0 && fd >= 0);
+	return watch(ring, fd, FLAG, ring->epoll == NULL ? EPOLLET : 0);
 }
 
 int gy_ring_descriptor(const struct gy_ring *ring)

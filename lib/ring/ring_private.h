@@ -62,8 +62,11 @@ struct gy_ring_buffers {
 	uint8_t *held;	  /* at assertion level full */
 };
 
+struct gy_epoll;
+
 struct gy_ring {
 	struct io_uring uring;
+	struct gy_epoll *epoll; /* the engine in io_uring's place, or NULL */
 	int enter_fd; /* the ring's descriptor, or its index among the thread's registered rings */
 	uint32_t enter_flags;
 	uint32_t wait_flags; /* of an enter that may block */
@@ -249,8 +252,8 @@ struct msghdr *gy_ring_datagram_shape(void);
 
 int gy_ring_descriptor_init(struct gy_ring *ring);
 void gy_ring_descriptor_fini(struct gy_ring *ring);
-/* Has it tell of @flag_fd too. */
-int gy_ring_descriptor_watch_flag(struct gy_ring *ring);
+/* Has it tell of completions too, which @fd is readable for. */
+int gy_ring_descriptor_watch(struct gy_ring *ring, int fd);
 
 /* ---- ring_wake.c ---- */
 

@@ -18,7 +18,14 @@
 
 #include "ring/ring_private.h"
 
-enum { LINE_BYTES = 384, PROBE_GROUP = GY_RING_GROUPS, PROBED_OPS = 256, MAPPING_BYTES = 1 << 22 };
+enum {
+	LINE_BYTES = 384,
+	PROBE_GROUP = GY_RING_GROUPS,
+	PROBED_OPS = 256,
+	MAPPING_BYTES = 1 << 22,
+	TRIAL_ENTRIES = 8,
+	TRIAL_BUFFER_BYTES = 512
+};
 
 /* ---- features ---- */
 
@@ -242,6 +249,31 @@ static bool lacks_addresses(void)
 	}
 	(void)munmap(memory, MAPPING_BYTES);
 	return false;
+}
+
+static void keep_cause(const struct gyre_log_line *line, void *arg)
+{
+	(void)snprintf((char *)arg, GY_RING_REFUSAL_BYTES, "%s", line->text);
+}
+
+int gy_ring_try_io_uring(char ret_cause[GY_RING_REFUSAL_BYTES])
+{
+	const struct gy_log log = { .write = keep_cause, .arg = ret_cause };
+	const struct gy_ring_options options = {
+		.entries = TRIAL_ENTRIES,
+		.buffer_count = TRIAL_ENTRIES,
+		.buffer_bytes = TRIAL_BUFFER_BYTES,
+		.log = &log,
+	};
+	struct gy_ring *ring;
+	int r = gy_ring_create(&options, &ring);
+
+	if (r < 0) {
+		return r;
+	}
+	r = gy_ring_enable(ring);
+	gy_ring_destroy(ring);
+	return r;
 }
 
 int gy_ring_refused(const struct gy_log *log, enum gy_ring_call call, int result)

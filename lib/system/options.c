@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "gyre_config.h"
+#include "system/engine.h"
 
 struct tunable {
 	const char *name;
@@ -39,6 +40,7 @@ static const struct tunable tunables[] = {
 	OPTION(datagram_buffer_bytes, 512, 65536),
 	OPTION(datagram_buffer_count, 16, 32768),
 	OPTION(drain_timeout_ns, 1000000, 3600000000000),
+	OPTION(engine, 1, 3),
 	OPTION(high_events, 1, 65535),
 	OPTION(high_replies, 1, 65535),
 	OPTION(io_ratio, 1, 100),
@@ -277,6 +279,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 			       .arg = resolved.log_arg,
 			       .level = GYRE_LOG_ERROR };
 	r = resolve_level(&log, &resolved);
+	if (r == 0) {
+		r = gy_engine_from_environment(&log, &resolved.engine);
+	}
 	for (size_t i = 0; i < gy_countof(tunables) && r == 0; i++) {
 		r = resolve_one(&log, &tunables[i], &resolved);
 	}

@@ -21,6 +21,7 @@
 #include "ring/descriptor.h"
 #include "ring/signal.h"
 #include "system/directory/directory.h"
+#include "system/engine.h"
 #include "system/handover/handover.h"
 #include "system/machine/cpus.h"
 #include "system/machine/topology.h"
@@ -77,7 +78,9 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.min_budget_ns = options->min_budget_ns,
 		.timer_tick_ns = options->timer_tick_ns,
 		.spin_ns = options->spin_ns,
-		.ring = { .entries = options->ring_entries,
+		.ring = { .engine = options->engine == GYRE_ENGINE_EPOLL ? GY_RING_EPOLL
+									 : GY_RING_IO_URING,
+			  .entries = options->ring_entries,
 			  .buffer_count = options->buffer_count,
 			  .buffer_bytes = options->buffer_bytes,
 			  .whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
@@ -428,6 +431,7 @@ static int create(const struct gyre_system_options *options, struct gyre_system 
 		r = place_loops(system, "");
 	}
 	if (r == 0) {
+		gy_engine_choose(system);
 		r = make_parts(system);
 	}
 	if (r == 0) {

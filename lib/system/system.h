@@ -40,6 +40,7 @@ struct gyre_system {
 	struct gy_log log;		 /* of threads that are no loop's */
 	struct gy_cpu_place *cpu_places; /* one for each loop that there may be */
 	uint32_t cookie_seed;
+	int io_uring_refused;  /* a negative errno, where epoll is in its place; or 0 */
 	uint32_t next_loop[2]; /* atomic: round robin, of state actors and of channels actors */
 	struct gy_outside_line outside_sent[GY_OUTSIDE_LINES]; /* see outside_count.h */
 	uint64_t outside_handled GY_ALIGNED_LINE;	       /* atomic, as the next one */

@@ -31,6 +31,18 @@ void gy_ring_destroy(struct gy_ring *ring)
 	gy_memory_put(ring);
 }
 
+bool gy_ring_has_descriptors(const struct gy_ring *ring)
+{
+	(void)ring;
+	return false;
+}
+
+bool gy_ring_is_blind(const struct gy_ring *ring)
+{
+	(void)ring;
+	return false;
+}
+
 int gy_ring_enable(struct gy_ring *ring)
 {
 	(void)ring;

@@ -224,6 +224,8 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	view->snapshot.tree = view->tree;
 	view->snapshot.time_ns = gy_clock_machine_ns();
 	view->snapshot.stalls = gy_load_relaxed(&system->stalls);
+	view->snapshot.engine = system->options.engine;
+	view->snapshot.io_uring_refused = system->io_uring_refused;
 	for (uint32_t i = 0; i < view->snapshot.loops_count; i++) {
 		uint32_t index = index_of(system, i, loops);
 

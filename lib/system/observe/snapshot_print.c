@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/sized.h"
@@ -97,6 +98,17 @@ static struct gyre_class_snapshot class_at(const struct gyre_snapshot *snapshot,
 	return class;
 }
 
+static void print_engine(const struct gyre_snapshot *snapshot, FILE *file)
+{
+	if (snapshot->engine == GYRE_ENGINE_EPOLL && snapshot->io_uring_refused != 0) {
+		(void)fprintf(file, "engine: epoll, as io_uring was refused (%s)\n",
+			      strerrordesc_np(-snapshot->io_uring_refused));
+	} else {
+		(void)fprintf(file, "engine: %s\n",
+			      snapshot->engine == GYRE_ENGINE_EPOLL ? "epoll" : "io_uring");
+	}
+}
+
 int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 {
 	if (snapshot == NULL || file == NULL) {
@@ -125,6 +137,7 @@ int gyre_snapshot_print(const struct gyre_snapshot *snapshot, FILE *file)
 	for (uint32_t i = 0; i < snapshot->offload_pools_count; i++) {
 		print_pool(&snapshot->offload_pools[i], file);
 	}
+	print_engine(snapshot, file);
 	if (snapshot->stalls > 0) {
 		(void)fprintf(file, "stalls: %" PRIu64 "\n", snapshot->stalls);
 	}

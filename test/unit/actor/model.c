@@ -6,6 +6,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "base/memory.h"
+#include "engine.h"
 #include "loop/borrowed.h"
 
 enum { TURNS_MAX = 1000000, QUIET_TURNS = 3 };
@@ -70,7 +71,8 @@ static void make_home(uint16_t index)
 		.min_budget_ns = 500000,
 		.timer_tick_ns = 1000000,
 		.spin_ns = GY_SPIN_NEVER,
-		.ring = { .entries = 64,
+		.ring = { .engine = engine_of_tests(),
+			  .entries = 64,
 			  .buffer_count = 16,
 			  .buffer_bytes = 512,
 			  .log = &model.log },

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "rig.h"
 
 enum {
@@ -140,6 +141,7 @@ Test(buffer_waiters, of_all_that_wait_come_before_the_next_of_one_who_has_receiv
 {
 	int had[CROWD] = { 0 };
 
+	ONLY_OF_IO_URING("epoll decides whose turn it is");
 	gather(CROWD, LITTLE_BYTES, (size_t)ROUNDS * LITTLE_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = 0; i < crowd.reads && are_too_few(); i++) {
@@ -173,6 +175,7 @@ Test(buffer_waiters, of_those_that_have_nothing_to_receive_hold_up_nobody)
 
 Test(buffer_waiters, that_the_end_of_a_buffer_cuts_short_go_on_before_those_that_wait)
 {
+	ONLY_OF_IO_URING("epoll decides whose turn it is");
 	gather(CROWD, PIECE_BYTES, PIECE_BYTES);
 	cr_assert(rig_until(&rig, all_have_all, NULL));
 	for (int i = 0; i < crowd.reads; i++) {

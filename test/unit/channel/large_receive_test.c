@@ -48,10 +48,15 @@ static const struct gyre_handler *const check_only[] = { &check, NULL };
 
 static void open_with(const struct gyre_handler *const *handlers, const struct rig_options *options)
 {
+	const int room = 1 << 20;
+
 	rig_init(&rig, options);
 	stream = (struct rig_stream){ .total = MANY_BYTES };
 	had_page = false;
 	stream.fd = rig_open_tcp(&rig, handlers, NULL, NULL, &channel);
+	/* So much that several pages are full, however the kernel would let it grow by itself. */
+	cr_assert_eq(setsockopt(channel->endpoint.fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)),
+		     0);
 }
 
 static bool has_all(struct rig *r, void *arg)

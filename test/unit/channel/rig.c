@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "channel/datagram/datagram.h"
 #include "echo.h"
+#include "engine.h"
 
 enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
 
@@ -74,7 +75,8 @@ static void make_home(struct rig *rig, const struct rig_options *options)
 		.min_budget_ns = 500000,
 		.timer_tick_ns = MOMENT_NS,
 		.spin_ns = GY_SPIN_NEVER,
-		.ring = { .entries = 256,
+		.ring = { .engine = engine_of_tests(),
+			  .entries = 256,
 			  .buffer_count = or_default(options->buffer_count, 64),
 			  .buffer_bytes = or_default(options->buffer_bytes, 4096),
 			  .whole_buffers = options->whole_buffers ||

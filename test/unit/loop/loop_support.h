@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "engine.h"
 #include "loop/loop.h"
 
 enum { TRACE_BYTES = 8192 };
@@ -127,7 +128,7 @@ static inline struct gy_loop_options test_options(uint16_t index)
 		.min_budget_ns = 500000,
 		.timer_tick_ns = 1000000,
 		.spin_ns = GY_SPIN_NEVER,
-		.ring = { .entries = 64 },
+		.ring = { .engine = engine_of_tests(), .entries = 64 },
 		.clock = { .read_ns = read_virtual, .read_ticks = read_virtual_ticks },
 		.ops = &test_ops,
 	};

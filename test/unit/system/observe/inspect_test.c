@@ -317,7 +317,7 @@ Test(inspect, prints_a_line_for_each_loop_and_each_class)
 	for (const char *c = text; c < strstr(text, "\n/\n") + 1; c++) {
 		lines += *c == '\n';
 	}
-	cr_assert_eq(lines, 6);
+	cr_assert_eq(lines, 7); /* and the engine */
 	cr_assert_not_null(strstr(text, "\n/\n  user\n"));
 	cr_assert_not_null(strstr(text, "adder"));
 	cr_assert_not_null(strstr(text, "unhandled: 3"));
