@@ -3,52 +3,24 @@
 import ctypes
 import errno
 import os
-import platform
 import resource
 import signal
 import socket
-import struct
 import subprocess
 
 from echo_support import (ECHO, PATIENCE_S, Server, expect, expect_refusal, run_echo, skip,
                           sanitizer, takes_signals)
+from sandbox import IO_URING_SETUP, deny
 
 PR_CAPBSET_DROP = 24
 CAP_IPC_LOCK = 14
-PR_SET_NO_NEW_PRIVS = 38
-PR_SET_SECCOMP = 22
-SECCOMP_MODE_FILTER = 2
-SECCOMP_RET_ERRNO = 0x00050000
-SECCOMP_RET_ALLOW = 0x7FFF0000
-IO_URING_SETUP = 425  # on every architecture
-
-
-class FilterProgram(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-
-
-def deny_io_uring(error):
-    """Makes io_uring_setup() of this process fail with @error, as the sandboxes of containers do."""
-    code = b"".join(struct.pack("HBBI", *instruction) for instruction in [
-        (0x20, 0, 0, 0),  # load the number of the system call
-        (0x15, 0, 1, IO_URING_SETUP),
-        (0x06, 0, 0, SECCOMP_RET_ERRNO | error),
-        (0x06, 0, 0, SECCOMP_RET_ALLOW),
-    ])
-    libc = ctypes.CDLL(None, use_errno=True)
-    memory = ctypes.create_string_buffer(code)
-    program = FilterProgram(len(code) // 8, ctypes.cast(memory, ctypes.c_void_p))
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or libc.prctl(
-            PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp")
+os.environ["GYRE_ENGINE"] = "io_uring"  # which is to be refused; see engine_test.py for the other one
 
 
 def test_io_uring_refused():
-    if platform.system() != "Linux":
-        skip("no seccomp")
     for error in (errno.EPERM, errno.ENOSYS):
         ran = run_echo("--bind", "tcp://127.0.0.1:0",
-                       preexec_fn=lambda error=error: deny_io_uring(error))
+                       preexec_fn=lambda error=error: deny(IO_URING_SETUP, error=error))
         expect_refusal(ran, "io_uring")
         expect(ran.stdout == "", "it says that it listens")
 
