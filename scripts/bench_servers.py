@@ -111,6 +111,10 @@ def gyre_whole_options(place):
     return [*gyre_echo_options(place), "--set", "receive_buffers=whole"]
 
 
+def gyre_epoll_options(place):
+    return [*gyre_echo_options(place), "--set", "engine=epoll"]
+
+
 def limit_echo_options(place):
     return [*place.others, "--cpu", 0]
 
@@ -201,6 +205,21 @@ def echo_cases(settings):
 def unix_cases(settings):
     return [echo_case(settings, 50, size, depth, Unix)
             for size in settings.sizes or [64, 16384] for depth in settings.depths or [1, 16]]
+
+
+def engine_cases(settings):
+    """The engine for where io_uring is refused, beside what others have there: libuv, with --peers."""
+    servers = [(GYRE, "apps/gyre-echo", gyre_epoll_options), ECHO_SERVERS[2],
+               ("gyre on io_uring", "apps/gyre-echo", gyre_echo_options),
+               *([PEER_SERVERS[0]] if settings.peers else [])]
+    targets = [Target("server_cpu_ns_per_request", "<=", 1.15, "libuv")] if settings.peers else []
+    return [Case("engines", f"{connections} connections, {size:,} bytes, depth {depth}",
+                 [Variant(name, program,
+                          measure_server(program, options, Tcp, "perf/load",
+                                         ["--connections", connections, "--size", size, "--depth", depth]))
+                  for name, program, options in servers], ECHO_METRICS, targets)
+            for size in settings.sizes or [64] for connections in settings.connections or [50, 500]
+            for depth in settings.depths or [1, 16]]
 
 
 def many_cases(settings):

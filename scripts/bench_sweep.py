@@ -92,6 +92,7 @@ SWEEPS = {
     "channel_bytes_max": (LARGE, ["0", "16777216", "1048576"]),
     "datagram_buffer_bytes": (UDP, ["2048", "16384", "65536"]),
     "datagram_buffer_count": (UDP, ["16", "64", "128", "512"]),
+    "engine": (SMALL, ["io_uring", "epoll"]),
     "high_replies": (ASK, ["1", "2", "64", "1000"]),
     "io_ratio": (NODES, ["10", "50", "90"]),
     "min_budget_ns": (NODES, ["10000", "100000", "500000", "5000000"]),
