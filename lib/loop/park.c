@@ -66,6 +66,7 @@ static uint64_t spin_time_ns(const struct gy_loop *loop)
 static bool spin(struct gy_loop *loop, uint64_t until_ns)
 {
 	uint64_t end_ns = gy_time_add(loop->now_ns, spin_time_ns(loop));
+	bool blind = gy_ring_is_blind(loop->ring);
 
 	if (end_ns == loop->now_ns) {
 		return false;
@@ -82,7 +83,7 @@ static bool spin(struct gy_loop *loop, uint64_t until_ns)
 			}
 			gy_pause();
 		}
-		if (gy_ring_is_blind(loop->ring)) {
+		if (blind) {
 			(void)gy_ring_submit_and_wait(loop->ring, 0);
 		}
 		gy_loop_quiescent();
@@ -179,6 +180,10 @@ bool gy_loop_rest(struct gy_loop *loop, bool anyway)
 	gy_store_full(&loop->parked, GY_PARKED);
 	busy = gy_ring_descriptor_clear(loop->ring);
 	next_ns = gy_wheel_next_ns(&loop->wheel);
+	if (gy_unlikely(gy_ring_has_retries(loop->ring)) &&
+	    next_ns > loop->now_ns + GY_RING_RETRY_NS) {
+		next_ns = loop->now_ns + GY_RING_RETRY_NS;
+	}
 	busy = busy || has_work(loop, next_ns);
 	if (busy && !anyway) {
 		leave_park(loop);

@@ -19,12 +19,15 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-enum { COMPLETIONS_PER_ENTRY = 4, EVENTS_MAX = 256 };
+enum {
+	COMPLETIONS_PER_ENTRY = 4,
+	EVENTS_MAX = 256,
+	ROOM_MIN = 2, /* what a receive brings, and its end if it cannot wait for more */
+};
 
 static const uint64_t second_ns = 1000000000;
 static const uint64_t millisecond_ns = 1000000;
 static const uint64_t look_every_ns = 5000; /* of a loop that does not wait */
-static const uint64_t retry_ns = 2000000;   /* of what has no event to wait for */
 
 /* ---- life ---- */
 
@@ -130,7 +133,7 @@ int gy_epoll_submit(struct gy_ring *ring)
 	gy_ring_buffers_publish(ring);
 	sq->sqe_head = sq->sqe_tail;
 	epoll->sq_tail = sq->sqe_tail;
-	while (epoll->sq_head != epoll->sq_tail && gy_epoll_has_room(ring)) {
+	while (epoll->sq_head != epoll->sq_tail && gy_epoll_room(ring) >= ROOM_MIN) {
 		/* A copy: what the operation sets off may take the entry's place. */
 		struct io_uring_sqe sqe = epoll->sqes[epoll->sq_head & sq->ring_mask];
 
@@ -172,7 +175,8 @@ static int wait_for_events(struct gy_epoll *epoll, struct epoll_event *events, u
 		return wait_milliseconds(epoll, events, timeout_ns);
 	}
 	r = epoll_pwait2(epoll->fd, events, EVENTS_MAX, &timeout, NULL);
-	if (r < 0 && (errno == ENOSYS || errno == EPERM)) {
+	if (r < 0 && errno != EINTR) {
+		/* Sandboxes refuse it with what they like. */
 		epoll->no_nanoseconds = true;
 		return wait_milliseconds(epoll, events, timeout_ns);
 	}
@@ -183,11 +187,11 @@ static void look(struct gy_ring *ring, uint64_t timeout_ns)
 {
 	struct gy_epoll *epoll = ring->epoll;
 	struct epoll_event events[EVENTS_MAX];
-	bool retries = !gy_list_empty(&epoll->retries.waits);
+	bool retries = gy_epoll_has_retries(epoll);
 	int count;
 
-	if (retries && timeout_ns > retry_ns) {
-		timeout_ns = retry_ns;
+	if (retries && timeout_ns > GY_RING_RETRY_NS) {
+		timeout_ns = GY_RING_RETRY_NS;
 	}
 	if (timeout_ns > 0) {
 		gy_count(&ring->counters.blocked, 1);

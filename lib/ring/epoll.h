@@ -27,7 +27,8 @@
 #include "ring/ring_private.h"
 
 enum {
-	GY_EPOLL_INPUT = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR,
+	/* Urgent bytes cut a receive short, and so tell nothing of what is behind them. */
+	GY_EPOLL_INPUT = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR,
 	GY_EPOLL_OUTPUT = EPOLLOUT | EPOLLHUP | EPOLLERR,
 	GY_EPOLL_ROUNDS_MAX = 32, /* of a multishot operation, before others have their turn */
 };
@@ -36,6 +37,7 @@ enum {
 enum gy_epoll_outcome {
 	GY_EPOLL_ENDED,	  /* its final completion is in the queue */
 	GY_EPOLL_BLOCKED, /* it goes on when the descriptor tells of an event */
+	GY_EPOLL_DRAINED, /* likewise, by the count that came: there was no -EAGAIN */
 	GY_EPOLL_MORE,	  /* it could go on at once: the queue is full, or others come first */
 };
 
@@ -99,11 +101,16 @@ static inline bool gy_epoll_watches_others(const struct gy_epoll *epoll)
 	return epoll->files.count > 1;
 }
 
-static inline bool gy_epoll_has_room(const struct gy_ring *ring)
+static inline uint32_t gy_epoll_room(const struct gy_ring *ring)
 {
 	const struct gy_epoll *epoll = ring->epoll;
 
-	return epoll->cq_tail - epoll->cq_head < ring->uring.cq.ring_entries;
+	return ring->uring.cq.ring_entries - (epoll->cq_tail - epoll->cq_head);
+}
+
+static inline bool gy_epoll_has_room(const struct gy_ring *ring)
+{
+	return gy_epoll_room(ring) > 0;
 }
 
 /* Adds a completion; there is room for it. Nobody hears of the ring's own that need no answer. */
@@ -131,6 +138,12 @@ static inline enum gy_epoll_outcome gy_epoll_end(struct gy_ring *ring,
 	return GY_EPOLL_ENDED;
 }
 
+/* Whether operations are to be tried again after a while, which no event tells of. */
+static inline bool gy_epoll_has_retries(const struct gy_epoll *epoll)
+{
+	return !gy_list_empty(&epoll->retries.waits);
+}
+
 /* ---- epoll_descriptor.c: descriptors, and who waits for them ---- */
 
 /*
@@ -148,7 +161,7 @@ void gy_epoll_come(struct gy_ring *ring, int fd, uint32_t events);
 void gy_epoll_go_on(struct gy_ring *ring);
 /* Ends the wait of @user_data with -ECANCELED. Returns whether there was one. */
 bool gy_epoll_cancel_wait(struct gy_ring *ring, uint64_t user_data);
-/* Before a descriptor is closed: ends its waits with -ECANCELED, and epoll forgets it. */
+/* Before a descriptor is closed that nobody waits for any more: epoll forgets it. */
 void gy_epoll_forget(struct gy_ring *ring, int fd);
 /* Frees all descriptors. */
 void gy_epoll_descriptors_fini(struct gy_ring *ring);

@@ -254,29 +254,30 @@ void gy_epoll_go_on(struct gy_ring *ring)
 		struct gy_epoll_file *file =
 			gy_container_of(ready.next, struct gy_epoll_file, of_ready);
 
-		set_ready(epoll, file, run_waits(ring, file, file->ready));
-		if (gy_list_empty(&file->waits)) {
-			watch_less(epoll, file, 0);
-		}
+		uint32_t events = file->ready;
+
+		set_ready(epoll, file, run_waits(ring, file, events));
+		watch_less(epoll, file, events);
 	}
 }
 
 /* ---- ending ---- */
 
-static void cancel(struct gy_ring *ring, struct gy_epoll_wait *wait)
-{
-	gy_epoll_post(ring, wait->sqe.user_data, -ECANCELED, 0);
-	free_wait(ring->epoll, wait);
-}
-
 bool gy_epoll_cancel_wait(struct gy_ring *ring, uint64_t user_data)
 {
-	struct gy_table_item *item = gy_table_find(&ring->epoll->waits, gy_table_mix(user_data));
+	struct gy_epoll *epoll = ring->epoll;
+	struct gy_table_item *item = gy_table_find(&epoll->waits, gy_table_mix(user_data));
+	struct gy_epoll_file *file;
 
 	if (item == NULL) {
 		return false;
 	}
-	cancel(ring, gy_container_of(item, struct gy_epoll_wait, item));
+	file = gy_container_of(item, struct gy_epoll_wait, item)->file;
+	free_wait(epoll, gy_container_of(item, struct gy_epoll_wait, item));
+	gy_epoll_post(ring, user_data, -ECANCELED, 0);
+	if (file->fd >= 0 && gy_list_empty(&file->waits)) {
+		watch_less(epoll, file, 0);
+	}
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -18,7 +19,10 @@
 #include "ring/epoll.h"
 #include "ring/socket.h"
 
-enum { TERMINAL_BYTES_MAX = 256 }; /* what a terminal that is ready takes without waiting */
+enum {
+	TERMINAL_BYTES_MAX = 256, /* what a terminal that is ready mostly takes without waiting */
+	PATH_BYTES = 32,
+};
 
 /* Has an operation wait; one that cannot ends. */
 static void wait_for(struct gy_ring *ring, const struct io_uring_sqe *sqe, uint32_t events,
@@ -29,6 +33,13 @@ static void wait_for(struct gy_ring *ring, const struct io_uring_sqe *sqe, uint3
 	if (r < 0) {
 		(void)gy_epoll_end(ring, sqe, r);
 	}
+}
+
+static bool is_ready(int fd, short events)
+{
+	struct pollfd one = { .fd = fd, .events = events };
+
+	return poll(&one, 1, 0) > 0;
 }
 
 /* ---- sending ---- */
@@ -84,14 +95,21 @@ static void begin_accept(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 
 static int accept_now(const struct io_uring_sqe *sqe)
 {
-	struct pollfd listener = { .fd = sqe->fd, .events = POLLIN };
+	const struct timeval none = { 0 };
 	int fd;
 
-	if (sqe->addr2 == 0 && poll(&listener, 1, 0) <= 0) {
+	if (sqe->addr2 == 0 && !is_ready(sqe->fd, POLLIN)) {
 		return -EAGAIN;
 	}
 	fd = accept4(sqe->fd, NULL, NULL, (int)sqe->accept_flags);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0) {
+		return errno == EINTR ? -EAGAIN : -errno; /* the time-out was cut short */
+	}
+	if (sqe->addr2 == 0) {
+		/* TCP sockets inherit the time-out. */
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
+	}
+	return fd;
 }
 
 static enum gy_epoll_outcome accept_more(struct gy_ring *ring, const struct io_uring_sqe *sqe)
@@ -148,6 +166,9 @@ static enum gy_epoll_outcome connect_more(struct gy_ring *ring, const struct gy_
 {
 	int r;
 
+	if (wait->file->fd >= 0 && !is_ready(wait->sqe.fd, POLLOUT)) {
+		return GY_EPOLL_BLOCKED; /* the event was of another file that had this number */
+	}
 	if (wait->file->fd >= 0) {
 		return gy_epoll_end(ring, &wait->sqe, gy_socket_error(wait->sqe.fd));
 	}
@@ -181,21 +202,18 @@ static void begin_poll(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 static enum gy_epoll_outcome polled(struct gy_ring *ring, const struct io_uring_sqe *sqe,
 				    uint32_t events)
 {
+	struct pollfd now = { .fd = sqe->fd, .events = (short)poll_mask(sqe) };
+
 	if ((sqe->len & IORING_POLL_ADD_MULTI) == 0) {
-		return gy_epoll_end(ring, sqe, events);
+		/* The event may be older than the operation. */
+		return poll(&now, 1, 0) > 0 ? gy_epoll_end(ring, sqe, now.revents)
+					    : GY_EPOLL_BLOCKED;
 	}
 	gy_epoll_post(ring, sqe->user_data, events, IORING_CQE_F_MORE);
 	return GY_EPOLL_BLOCKED;
 }
 
 /* ---- pipes, terminals and files ---- */
-
-static bool is_ready(int fd, short events)
-{
-	struct pollfd one = { .fd = fd, .events = events };
-
-	return poll(&one, 1, 0) > 0;
-}
 
 /* Reads where the descriptor stands, without waiting; terminals do not know the flag. */
 static int64_t read_now(const struct io_uring_sqe *sqe)
@@ -252,21 +270,43 @@ static int64_t write_now(const struct io_uring_sqe *sqe)
 	return r < 0 ? -errno : r;
 }
 
-/* Writes a little, which a terminal that is ready takes without waiting. */
-static int64_t write_a_little(const struct io_uring_sqe *sqe)
+static ssize_t write_slices(int fd, const struct io_uring_sqe *sqe, size_t bytes_max)
 {
+	const struct iovec *slices = (const struct iovec *)(uintptr_t)sqe->addr;
 	struct iovec one = { .iov_base = (void *)(uintptr_t)sqe->addr, .iov_len = sqe->len };
+
+	if (sqe->opcode == IORING_OP_WRITEV && bytes_max == SIZE_MAX) {
+		return writev(fd, slices, (int)sqe->len);
+	}
+	for (uint32_t i = 0; sqe->opcode == IORING_OP_WRITEV && i < sqe->len; i++) {
+		one = slices[i];
+		if (one.iov_len > 0) {
+			break;
+		}
+	}
+	return write(fd, one.iov_base, one.iov_len < bytes_max ? one.iov_len : bytes_max);
+}
+
+/* A terminal that is ready may still wait in the midst of a write. A description of our own, that
+ * nobody else has, tells it not to; where none can be had, little is written. */
+static int64_t write_to_terminal(const struct io_uring_sqe *sqe)
+{
+	char path[PATH_BYTES];
 	ssize_t r;
+	int fd;
 
 	if (!is_ready(sqe->fd, POLLOUT)) {
 		return -EAGAIN;
 	}
-	if (sqe->opcode == IORING_OP_WRITEV) {
-		one = *(const struct iovec *)(uintptr_t)sqe->addr;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sqe->fd);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	r = fd < 0 ? write_slices(sqe->fd, sqe, TERMINAL_BYTES_MAX)
+		   : write_slices(fd, sqe, SIZE_MAX);
+	r = r < 0 ? -errno : r;
+	if (fd >= 0) {
+		(void)close(fd);
 	}
-	r = write(sqe->fd, one.iov_base,
-		  one.iov_len < TERMINAL_BYTES_MAX ? one.iov_len : TERMINAL_BYTES_MAX);
-	return r < 0 ? -errno : r;
+	return r;
 }
 
 static void begin_write(struct gy_ring *ring, const struct io_uring_sqe *sqe)
@@ -300,7 +340,7 @@ static enum gy_epoll_outcome write_more(struct gy_ring *ring, const struct io_ur
 	int64_t r = write_now(sqe);
 
 	if (r == -EOPNOTSUPP) {
-		r = write_a_little(sqe);
+		r = write_to_terminal(sqe);
 	}
 	return r == -EAGAIN ? GY_EPOLL_BLOCKED : gy_epoll_end(ring, sqe, r);
 }
@@ -338,10 +378,16 @@ static void begin_splice(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 
 static void begin_receive(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 {
-	enum gy_epoll_outcome outcome = gy_epoll_receive(ring, sqe, 0);
+	struct io_uring_sqe mine = *sqe;
+	enum gy_epoll_outcome outcome;
 
+	if ((sqe->flags & IOSQE_BUFFER_SELECT) != 0) {
+		mine.addr = gy_socket_is_local(sqe->fd);
+	}
+	outcome = gy_epoll_receive(ring, &mine, 0);
 	if (outcome != GY_EPOLL_ENDED) {
-		wait_for(ring, sqe, GY_EPOLL_INPUT, outcome == GY_EPOLL_BLOCKED);
+		/* Without -EAGAIN the end may be there already. */
+		wait_for(ring, &mine, GY_EPOLL_INPUT, outcome == GY_EPOLL_BLOCKED);
 	}
 }
 

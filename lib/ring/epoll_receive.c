@@ -3,8 +3,9 @@
  * are taken from the queue that io_uring would take them from, in the same order, and are filled
  * bit by bit where they are shared.
  *
- * Less than there was room for means that the socket has no more, so that most receives of a server
- * need one call; unless its end has come too, for which there is no second edge.
+ * Less than there was room for means that a TCP socket has no more, so that most receives of a
+ * server need one call; unless its end has come too, or something urgent, for which there is no
+ * second edge. Unix sockets end a receive also where descriptors stand between the bytes.
  */
 #include <errno.h>
 
@@ -56,21 +57,37 @@ static int64_t receive_into_buffer(int fd, const struct io_uring_buf *buffer, in
 	return r;
 }
 
+/* What receives into provided buffers has no address, and tells there whether it is a Unix socket.
+ */
+static bool is_local(const struct io_uring_sqe *sqe)
+{
+	return sqe->addr != 0;
+}
+
+/* There is no buffer: the operation ends, if there is something that it would be needed for. */
+static enum gy_epoll_outcome run_out(struct gy_ring *ring, const struct io_uring_sqe *sqe)
+{
+	char byte;
+	int64_t r = receive(sqe->fd, &byte, sizeof(byte), MSG_PEEK);
+
+	return r == -EAGAIN ? GY_EPOLL_BLOCKED : gy_epoll_end(ring, sqe, r > 0 ? -ENOBUFS : r);
+}
+
 static enum gy_epoll_outcome receive_provided(struct gy_ring *ring, const struct io_uring_sqe *sqe,
 					      uint32_t events)
 {
 	bool multishot = (sqe->ioprio & IORING_RECV_MULTISHOT) != 0;
-	bool has_end = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+	bool may_have_more = (events & ~(uint32_t)(EPOLLIN | EPOLLOUT)) != 0 || is_local(sqe);
 	uint32_t group = sqe->buf_group;
 
-	for (uint32_t round = 0; round < GY_EPOLL_ROUNDS_MAX && gy_epoll_has_room(ring); round++) {
+	for (uint32_t round = 0; round < GY_EPOLL_ROUNDS_MAX && gy_epoll_room(ring) > 1; round++) {
 		struct io_uring_buf *buffer = peek(ring, group);
 		uint32_t asked;
 		uint32_t flags;
 		int64_t r;
 
 		if (buffer == NULL) {
-			return gy_epoll_end(ring, sqe, -ENOBUFS);
+			return run_out(ring, sqe);
 		}
 		asked = buffer->len;
 		r = receive_into_buffer(sqe->fd, buffer, (int)sqe->msg_flags);
@@ -86,8 +103,8 @@ static enum gy_epoll_outcome receive_provided(struct gy_ring *ring, const struct
 		if (!multishot) {
 			return GY_EPOLL_ENDED;
 		}
-		if ((uint32_t)r < asked && !has_end) {
-			return GY_EPOLL_BLOCKED;
+		if ((uint32_t)r < asked && !may_have_more) {
+			return GY_EPOLL_DRAINED;
 		}
 	}
 	return GY_EPOLL_MORE;

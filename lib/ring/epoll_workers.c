@@ -1,6 +1,7 @@
 /*
  * Threads for the blocking operations of the epoll engine: a few for all rings of the process, made
- * when work comes and all others are busy, and ended with the last ring.
+ * when more work waits than threads, and ended with the last ring. Threads that are at an open,
+ * which may wait for another open, do not count among the few.
  *
  * A worker puts its result on a stack of the ring and wakes the ring if the stack was empty. It
  * holds the lock of all workers for that: a ring that leaves takes the lock once more, so that
@@ -21,7 +22,8 @@
 #include "ring/epoll.h"
 
 enum {
-	WORKERS_MAX = 4,
+	WORKERS_MAX = 4,    /* that are at something else than an open */
+	ALL_MAX = 64,	    /* with those */
 	ABANDONED_MAX = 64, /* then opens wait to their end */
 };
 
@@ -50,9 +52,11 @@ static struct {
 	struct gy_list queue;
 	struct gy_list all;
 	uint32_t rings;
-	uint32_t count; /* of @all */
+	uint32_t count;	  /* of @all */
+	uint32_t opening; /* of these */
 	uint32_t abandoned;
 	uint32_t idle;
+	uint32_t queued;
 	bool ending;
 } workers = {
 	.life = PTHREAD_MUTEX_INITIALIZER,
@@ -72,6 +76,11 @@ static void unlock(void)
 	(void)pthread_mutex_unlock(&workers.lock);
 }
 
+static bool is_open(const struct gy_epoll_work *work)
+{
+	return work->sqe.opcode == IORING_OP_OPENAT;
+}
+
 /* ---- worker threads ---- */
 
 /* Under the lock. */
@@ -89,6 +98,54 @@ static void finish(struct gy_epoll_work *work)
 	}
 }
 
+static void *run_worker(void *arg);
+
+/* Under the lock. */
+static int start_worker(void)
+{
+	struct worker *worker = (struct worker *)gy_memory_get(sizeof(*worker));
+	int r;
+
+	if (worker == NULL) {
+		return -ENOMEM;
+	}
+	r = gy_thread_start(NULL, run_worker, worker, &worker->thread);
+	if (r < 0) {
+		gy_memory_put(worker);
+		return r;
+	}
+	gy_list_append(&workers.all, &worker->of_all);
+	workers.count++;
+	return 0;
+}
+
+static struct gy_epoll_work *unqueue(struct gy_epoll_work *work)
+{
+	gy_assert(workers.queued > 0);
+	workers.queued--;
+	gy_list_remove(&work->of_queue);
+	return work;
+}
+
+/* Starts a thread if more works wait than threads. Without any thread all that wait fail. Under the
+ * lock. */
+static void staff(void)
+{
+	int r = 0;
+
+	if (workers.queued > workers.idle && workers.count - workers.opening < WORKERS_MAX &&
+	    workers.count < ALL_MAX) {
+		r = start_worker();
+	}
+	while (workers.count == 0 && !gy_list_empty(&workers.queue)) {
+		struct gy_epoll_work *work = unqueue(
+			gy_container_of(workers.queue.next, struct gy_epoll_work, of_queue));
+
+		work->result = r;
+		finish(work);
+	}
+}
+
 /* The next work, or NULL when the threads are to end. Under the lock. */
 static struct gy_epoll_work *next_work(void)
 {
@@ -102,8 +159,11 @@ static struct gy_epoll_work *next_work(void)
 	if (gy_list_empty(&workers.queue)) {
 		return NULL;
 	}
-	work = gy_container_of(workers.queue.next, struct gy_epoll_work, of_queue);
-	gy_list_remove(&work->of_queue);
+	work = unqueue(gy_container_of(workers.queue.next, struct gy_epoll_work, of_queue));
+	if (is_open(work)) {
+		workers.opening++;
+		staff(); /* what waits behind it may be what it waits for */
+	}
 	return work;
 }
 
@@ -135,29 +195,11 @@ static void *run_worker(void *arg)
 			end_abandoned(self, work);
 			break;
 		}
+		workers.opening -= is_open(work);
 		finish(work);
 	}
 	unlock();
 	return NULL;
-}
-
-/* Under the lock. */
-static int start_worker(void)
-{
-	struct worker *worker = (struct worker *)gy_memory_get(sizeof(*worker));
-	int r;
-
-	if (worker == NULL) {
-		return -ENOMEM;
-	}
-	r = gy_thread_start(NULL, run_worker, worker, &worker->thread);
-	if (r < 0) {
-		gy_memory_put(worker);
-		return r;
-	}
-	gy_list_append(&workers.all, &worker->of_all);
-	workers.count++;
-	return 0;
 }
 
 /* No ring is left, so no work comes meanwhile. */
@@ -230,26 +272,17 @@ static struct gy_epoll_work *make_work(struct gy_ring *ring, const struct io_uri
 void gy_epoll_work(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 {
 	struct gy_epoll_work *work = make_work(ring, sqe);
-	int r = 0;
 
 	if (work == NULL) {
 		(void)gy_epoll_end(ring, sqe, -ENOMEM);
 		return;
 	}
 	lock();
-	if (workers.idle == 0 && workers.count < WORKERS_MAX) {
-		r = start_worker();
-	}
-	if (workers.count > 0) {
-		r = 0; /* one of those that there are comes to it */
-		gy_list_append(&workers.queue, &work->of_queue);
-		(void)pthread_cond_signal(&workers.come);
-	}
+	gy_list_append(&workers.queue, &work->of_queue);
+	workers.queued++;
+	staff();
+	(void)pthread_cond_signal(&workers.come);
 	unlock();
-	if (r < 0) {
-		free_work(work);
-		(void)gy_epoll_end(ring, sqe, r);
-	}
 }
 
 void gy_epoll_take_done(struct gy_ring *ring)
@@ -285,14 +318,16 @@ static bool abandon(struct gy_epoll_work *work)
 {
 	struct worker *worker = work->worker;
 
-	if (work->sqe.opcode != IORING_OP_OPENAT || workers.abandoned >= ABANDONED_MAX) {
+	if (!is_open(work) || workers.abandoned >= ABANDONED_MAX) {
 		return false;
 	}
 	workers.abandoned++;
+	workers.opening--;
 	worker->abandoned = true;
 	gy_list_remove(&worker->of_all);
 	workers.count--;
 	(void)pthread_detach(worker->thread);
+	staff();
 	return true;
 }
 
@@ -306,9 +341,9 @@ void gy_epoll_cancel_work(struct gy_ring *ring, uint64_t user_data)
 		return;
 	}
 	lock();
-	waits = work->worker == NULL;
+	waits = work->worker == NULL && !work->is_done;
 	if (waits) {
-		gy_list_remove(&work->of_queue);
+		(void)unqueue(work);
 	} else if (!work->is_done) {
 		abandoned = abandon(work);
 	}

@@ -393,6 +393,11 @@ bool gy_ring_is_blind(const struct gy_ring *ring)
 	return ring->epoll != NULL;
 }
 
+bool gy_ring_has_retries(const struct gy_ring *ring)
+{
+	return ring->epoll != NULL && gy_epoll_has_retries(ring->epoll);
+}
+
 bool gy_ring_has_descriptors(const struct gy_ring *ring)
 {
 	return ring->epoll != NULL && gy_epoll_watches_others(ring->epoll);

@@ -160,6 +160,10 @@ int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns);
 /* Whether only calls tell of what has come: gy_ring_ready() sees no more than what
  * gy_ring_submit_and_wait() has found. */
 bool gy_ring_is_blind(const struct gy_ring *ring);
+enum { GY_RING_RETRY_NS = 2000000 };
+/* Of a blind ring: whether it is to be looked at again after GY_RING_RETRY_NS, though nothing tells
+ * of it. */
+bool gy_ring_has_retries(const struct gy_ring *ring);
 /* Of a blind ring: whether it waits for descriptors besides its waker's. */
 bool gy_ring_has_descriptors(const struct gy_ring *ring);
 /* Calls the complete function of each completion that is there. Returns how many. */

@@ -31,6 +31,12 @@ void gy_ring_destroy(struct gy_ring *ring)
 	gy_memory_put(ring);
 }
 
+bool gy_ring_has_retries(const struct gy_ring *ring)
+{
+	(void)ring;
+	return false;
+}
+
 bool gy_ring_has_descriptors(const struct gy_ring *ring)
 {
 	(void)ring;
