@@ -6,8 +6,8 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "base/memory.h"
-#include "engine.h"
 #include "loop/borrowed.h"
+#include "ring_engine.h"
 
 enum { TURNS_MAX = 1000000, QUIET_TURNS = 3 };
 

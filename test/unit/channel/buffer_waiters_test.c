@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "rig.h"
+#include "ring_engine.h"
 
 enum {
 	CROWD = 60,

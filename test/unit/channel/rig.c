@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "channel/datagram/datagram.h"
 #include "echo.h"
-#include "engine.h"
+#include "ring_engine.h"
 
 enum { SETTLE_TURNS = 20, MOMENT_NS = 100000 };
 

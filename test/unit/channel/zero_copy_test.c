@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "rig.h"
+#include "ring_engine.h"
 
 TestSuite(zero_copy, .timeout = 60);
 

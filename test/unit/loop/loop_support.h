@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "engine.h"
 #include "loop/loop.h"
+#include "ring_engine.h"
 
 enum { TRACE_BYTES = 8192 };
 

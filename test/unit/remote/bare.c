@@ -14,10 +14,10 @@
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory.h"
-#include "engine.h"
 #include "remote/message/outgoing.h"
 #include "remote/message/route.h"
 #include "remote/node.h"
+#include "ring_engine.h"
 
 enum {
 	LOG_LINES_MAX = 100,

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "engine.h"
 #include "ring/ring.h"
+#include "ring_engine.h"
 
 enum { RECORD_ROUNDS_MAX = 256 };
 
