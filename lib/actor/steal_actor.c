@@ -231,7 +231,7 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 
 	gy_assert(gy_house_is_away(house) && back != loop->index);
 	here = gy_class_info_get(thief, info->class);
-	gy_store_relaxed(&house->class_info, here);
+	gy_store_release(&house->class_info, here); /* an inspection reads what was made just now */
 	if (here != NULL) {
 		house->home = thief;
 		run_here(thief, house, record_of(mail));
@@ -239,7 +239,7 @@ void gy_house_run_stolen(struct gy_loop *loop, struct gy_job *job)
 		gy_home_clear_running(thief, house);
 		house->home = home;
 	}
-	gy_store_relaxed(&house->class_info, info);
+	gy_store_release(&house->class_info, info);
 	/* Mail that the actor has sent goes before the house itself, to whatever loop. */
 	gy_loop_flush(loop);
 	mail->node.kind = GY_MAIL_HOME;
