@@ -230,6 +230,19 @@ static int64_t read_now(const struct io_uring_sqe *sqe)
 	return r < 0 ? -errno : r;
 }
 
+/* Waits for a pipe or a terminal; a file, which epoll does not take, is for a worker. */
+static void wait_or_work(struct gy_ring *ring, const struct io_uring_sqe *sqe, uint32_t events,
+			 bool tried)
+{
+	int r = gy_epoll_wait_for(ring, sqe, events, tried);
+
+	if (r == -EPERM) {
+		gy_epoll_work(ring, sqe);
+	} else if (r < 0) {
+		(void)gy_epoll_end(ring, sqe, r);
+	}
+}
+
 static void begin_read(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 {
 	int64_t r;
@@ -243,12 +256,7 @@ static void begin_read(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 		}
 		return;
 	}
-	r = gy_epoll_wait_for(ring, sqe, GY_EPOLL_INPUT, false);
-	if (r == -EPERM) {
-		gy_epoll_work(ring, sqe);
-	} else if (r < 0) {
-		(void)gy_epoll_end(ring, sqe, r);
-	}
+	wait_or_work(ring, sqe, GY_EPOLL_INPUT, false);
 }
 
 static enum gy_epoll_outcome read_more(struct gy_ring *ring, const struct io_uring_sqe *sqe)
@@ -327,12 +335,7 @@ static void begin_write(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 		(void)gy_epoll_end(ring, sqe, r);
 		return;
 	}
-	r = gy_epoll_wait_for(ring, sqe, GY_EPOLL_OUTPUT, r == -EAGAIN);
-	if (r == -EPERM) {
-		gy_epoll_work(ring, sqe);
-	} else if (r < 0) {
-		(void)gy_epoll_end(ring, sqe, r);
-	}
+	wait_or_work(ring, sqe, GY_EPOLL_OUTPUT, r == -EAGAIN);
 }
 
 static enum gy_epoll_outcome write_more(struct gy_ring *ring, const struct io_uring_sqe *sqe)

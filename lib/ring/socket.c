@@ -51,12 +51,14 @@ int gy_socket_shutdown(int fd, int how)
 
 /* ---- names and options ---- */
 
-int gy_socket_name(int fd, struct sockaddr_storage *ret_name, socklen_t *ret_bytes)
+typedef int (*name_fn)(int fd, struct sockaddr *ret_name, socklen_t *bytes);
+
+static int name_by(name_fn call, int fd, struct sockaddr_storage *ret_name, socklen_t *ret_bytes)
 {
 	struct sockaddr_storage name = { 0 };
 	socklen_t bytes = sizeof(name);
 
-	if (getsockname(fd, (struct sockaddr *)&name, &bytes) < 0) {
+	if (call(fd, (struct sockaddr *)&name, &bytes) < 0) {
 		return -errno;
 	}
 	gy_assert(bytes <= sizeof(name));
@@ -65,18 +67,14 @@ int gy_socket_name(int fd, struct sockaddr_storage *ret_name, socklen_t *ret_byt
 	return 0;
 }
 
+int gy_socket_name(int fd, struct sockaddr_storage *ret_name, socklen_t *ret_bytes)
+{
+	return name_by(getsockname, fd, ret_name, ret_bytes);
+}
+
 int gy_socket_peer(int fd, struct sockaddr_storage *ret_name, socklen_t *ret_bytes)
 {
-	struct sockaddr_storage name = { 0 };
-	socklen_t bytes = sizeof(name);
-
-	if (getpeername(fd, (struct sockaddr *)&name, &bytes) < 0) {
-		return -errno;
-	}
-	gy_assert(bytes <= sizeof(name));
-	*ret_name = name;
-	*ret_bytes = bytes;
-	return 0;
+	return name_by(getpeername, fd, ret_name, ret_bytes);
 }
 
 int gy_socket_option(int fd, int level, int name, void *ret_value, socklen_t bytes)
