@@ -171,7 +171,7 @@ static void say_no_memory(char *line, size_t line_bytes, const struct gy_ring_su
 	if (around->no_addresses && around->address_bytes_max != RLIM_INFINITY) {
 		(void)snprintf(
 			line, line_bytes,
-			"no address space is left for io_uring's rings and buffers: raise the "
+			"no address space is left for a loop's queues and buffers: raise the "
 			"limit of virtual memory, now %" PRIu64 " KiB (ulimit -v, RLIMIT_AS), "
 			"or ask for fewer ring entries and buffers",
 			around->address_bytes_max / 1024);
@@ -179,7 +179,7 @@ static void say_no_memory(char *line, size_t line_bytes, const struct gy_ring_su
 		   around->locked_bytes_max == RLIM_INFINITY) {
 		(void)snprintf(
 			line, line_bytes,
-			"no memory is left for io_uring's rings and buffers: raise the limits "
+			"no memory is left for a loop's queues and buffers: raise the limits "
 			"of its cgroups (memory.max), or ask for fewer ring entries and "
 			"buffers");
 	} else {
@@ -208,7 +208,7 @@ void gy_ring_refusal(char *line, size_t line_bytes, int error,
 		break;
 	case EMFILE:
 		(void)snprintf(line, line_bytes,
-			       "no descriptor is left for io_uring: raise the limit of open files, "
+			       "no descriptor is left for a loop: raise the limit of open files, "
 			       "now %" PRIu64 " (ulimit -n, RLIMIT_NOFILE)",
 			       around->descriptors_max);
 		break;
@@ -218,7 +218,8 @@ void gy_ring_refusal(char *line, size_t line_bytes, int error,
 			       "fs.file-max");
 		break;
 	default:
-		(void)snprintf(line, line_bytes, "io_uring cannot be set up: %s (errno %d)",
+		(void)snprintf(line, line_bytes,
+			       "the queues of a loop cannot be set up: %s (errno %d)",
 			       strerrordesc_np(error), error);
 		break;
 	}
