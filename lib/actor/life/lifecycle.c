@@ -192,6 +192,13 @@ static void fill_order(struct gyre_mail *mail, struct gyre_address to,
 	spawn->order.lent = false;
 }
 
+/* When its children have had their orders to stop, another child would outlive a house that stops,
+ * and one that restarts would wait for the child without end. */
+static bool may_have_more_children(const struct gy_house *parent)
+{
+	return parent->status != GY_HOUSE_STOPPING && !gy_restart_awaits_children(parent);
+}
+
 /* Checks the order and allocates all that the spawn needs besides the slot; a spawn on another loop
  * needs a mail. */
 static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uint16_t loop,
@@ -202,10 +209,8 @@ static int prepare(struct gy_home *home, const struct gy_spawn_order *order, uin
 	      gy_class_is_valid(order->class))) {
 		return -EINVAL;
 	}
-	/* The children of a stopping house have had their orders: another child would outlive
-	 * it. */
 	if (home->draining || home->leaving ||
-	    (order->parent != NULL && order->parent->status == GY_HOUSE_STOPPING)) {
+	    (order->parent != NULL && !may_have_more_children(order->parent))) {
 		return -ESHUTDOWN;
 	}
 	if (order->parent == NULL) {

@@ -280,6 +280,13 @@ void gy_house_restart(struct gy_house *house)
 	gy_house_remove_reason(house, GY_CLOSED_BY_RESTART);
 }
 
+bool gy_restart_awaits_children(const struct gy_house *house)
+{
+	const struct gy_restart *restart = house->extra == NULL ? NULL : house->extra->restart;
+
+	return restart != NULL && restart->awaits_children;
+}
+
 void gy_restart_children_gone(struct gy_house *house)
 {
 	struct gy_restart *restart = house->extra->restart;

@@ -20,6 +20,8 @@ void gy_house_failed_for(struct gy_house *house, int error, const struct gyre_ma
 void gy_house_hook_failed(struct gy_house *house, int error);
 /* A parent has decided that the actor restarts, whatever its class says. On its own loop. */
 void gy_house_order_restart(struct gy_house *house, int error, uint64_t delay_ns);
+/* Whether the children of a restarting house have their orders to stop, and some live still. */
+bool gy_restart_awaits_children(const struct gy_house *house);
 /* The children of a restarting house have ended. */
 void gy_restart_children_gone(struct gy_house *house);
 /* Between two messages: restarts, if that is due. */

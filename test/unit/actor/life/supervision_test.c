@@ -706,6 +706,37 @@ Test(restart, that_waits_for_children_ends_when_the_actor_is_stopped)
 	}
 }
 
+/* As a group does that makes a member by its parent, see system/directory/group_loops.c. */
+static int spawn_late(uint32_t loop)
+{
+	struct gy_house *house = model_house(parent);
+	const struct gy_spawn_order order = { .class = &grandchild_class,
+					      .parent = house,
+					      .child_of = house->self };
+	struct gyre_address address;
+
+	return gy_spawn(house->home, &order, (uint16_t)loop, &address);
+}
+
+Test(restart, that_waits_for_children_lets_no_other_child_be_made)
+{
+	for (uint32_t loop = 0; loop < 2; loop++) {
+		cell = (struct cell){ .where = NOTICE, .loop = 1 };
+		parent_class.strategy = GYRE_STRATEGY_RESTART;
+		parent_class.restart = count_alive;
+		open_cell();
+		alive_at_restart = 77;
+		model_call(parent, fail_and_count);
+		model_turn_one(0); /* the order is on its way */
+		cr_assert_eq(alive_at_restart, 77);
+		cr_assert_eq(spawn_late(loop), -ESHUTDOWN);
+		model_settle();
+		cr_assert_eq(alive_at_restart, 0);
+		cr_assert_eq(spawn_late(loop), 0);
+		model_close();
+	}
+}
+
 Test(supervision, of_one_that_is_stopped_meanwhile_is_void)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
