@@ -236,6 +236,10 @@ void *outsider_run(void *arg)
 			pause_ns(draw(&outsider->random, 100000));
 		}
 	}
+	/* Without memory the order to call one off may be lost. */
+	while (outsider->world->plan.lean && gy_load_acquire(&outsider->world->closing) == 0) {
+		pause_ns(100000);
+	}
 	call_all_off(outsider);
 	return NULL;
 }

@@ -176,13 +176,17 @@ int call_off_outside(struct outsider *outsider, uint32_t index)
 	return r;
 }
 
+/* What comes once need not be, unless it was to replace what comes again and there was no memory.
+ */
 void call_all_off(struct outsider *outsider)
 {
+	const struct world *world = outsider->world;
+
 	for (uint32_t i = 0; i < POSTS_OUTSIDE; i++) {
 		uint32_t mail = outsider->posts[i];
 
-		if (mail == 0 || outsider->world->mails[mail].period_ns == 0) {
-			continue; /* it comes once */
+		if (mail == 0 || (world->mails[mail].period_ns == 0 && !world->plan.lean)) {
+			continue;
 		}
 		while (call_off_outside(outsider, i) == -ENOMEM) {
 			pause_ns(100000);
