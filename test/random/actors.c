@@ -236,12 +236,14 @@ static void be_born(struct gyre_stack *stack, const struct birth *birth, uint32_
 		.keeper = birth->keeper,
 		.meant = 1U << birth->group,
 		.groups = birth->group == 0 ? 0 : 1U << birth->group,
+		.born_in = birth->group,
 	};
 	if (birth->life == 0) {
 		life->class = birth->class;
 	}
 	life->address = gyre_self(stack);
 	(void)gy_add_relaxed(&world->groups[birth->group].joined, 1);
+	(void)gy_add_relaxed(&world->groups[birth->group].born, 1);
 	(void)gy_add_relaxed(&world->lives[birth->parent].children, 1);
 	must(world, number, gy_load_relaxed(&life->ended) == 0);
 	must(world, number, gy_exchange(&life->alive, 1) == 0);
@@ -327,6 +329,7 @@ static void on_clean(void *state)
 	for (uint32_t i = 1; i < GROUPS_MAX; i++) {
 		(void)gy_add_relaxed(&world->groups[i].joined, -(self->groups >> i & 1));
 	}
+	(void)gy_add_relaxed(&world->groups[self->born_in].born, -1U);
 	for (uint32_t i = 0; i < NAMES; i++) {
 		uint32_t expected = self->life;
 

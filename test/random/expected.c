@@ -357,6 +357,7 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 	must(world, self->life, self->phase == PHASE_UP, "in phase %d", self->phase);
 	must(world, self->life, head->from < LIVES_MAX);
 	if ((head->marks & MARK_SETTLE) != 0) {
+		gy_store_relaxed(&world->lives[self->life].settled, head->number);
 		return;
 	}
 	if (gyre_batch_count(stack) == 0) {

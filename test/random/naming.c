@@ -90,6 +90,10 @@ void join(struct gyre_stack *stack, bool leaves)
 	if (r == 0 && leaves == in) {
 		(void)gy_add_relaxed(&world->groups[number].joined, leaves ? -1U : 1U);
 		self->groups ^= 1U << number;
+		if (leaves && number == self->born_in) {
+			(void)gy_add_relaxed(&world->groups[number].born, -1U);
+			self->born_in = 0;
+		}
 	}
 	must(world, self->life,
 	     leaves ? r == (in ? 0 : -ENOENT) || world->groups[number].spawned

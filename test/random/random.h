@@ -163,6 +163,7 @@ struct life {
 	uint32_t lost_name; /* another has got its name, so it must have stopped */
 	uint32_t pact;	    /* the life that it ends with; 0 for none */
 	uint32_t holds;	    /* phases of the shutdown, a bit each */
+	uint32_t settled;   /* the last round of calming down that it has handled the notice of */
 	uint8_t class;
 	struct gyre_address address;
 	uint32_t sent[KINDS];	      /* the life's own */
@@ -223,9 +224,11 @@ struct acquaintance {
 struct group {
 	struct gyre_address address;
 	bool spawned;
+	bool elastic;  /* it grows and shrinks */
 	bool everyone; /* it routes to all */
 	uint32_t ended;
 	uint32_t joined; /* atomic */
+	uint32_t born;	 /* atomic; of these, who were spawned into it and have never left it */
 };
 
 /* ---- what is drawn for a world ---- */
@@ -322,6 +325,7 @@ struct world {
 	uint32_t mails_max;
 	uint32_t pledges_max;
 	uint32_t watches_max;
+	uint32_t round;	  /* of calming down; the driver's own */
 	uint32_t periods; /* atomic; notices that came by a timer with a period */
 	uint64_t tokens;  /* atomic; that are out */
 	uint64_t rumours; /* atomic; that were sent, and have neither come nor been lost */
@@ -383,11 +387,12 @@ struct self {
 	uint8_t behaviour;
 	uint8_t nested[GYRE_NESTED_MAX];
 	uint8_t nested_count;
-	bool full;	      /* it was told that its mailbox is */
-	uint32_t names;	      /* a bit each */
-	uint32_t groups;      /* a bit each */
-	uint32_t meant;	      /* groups that it was ever in */
-	uint32_t topics;      /* a bit each */
+	bool full;	 /* it was told that its mailbox is */
+	uint32_t names;	 /* a bit each */
+	uint32_t groups; /* a bit each */
+	uint32_t meant;	 /* groups that it was ever in */
+	uint8_t born_in; /* the group that it was spawned into, until it leaves it; 0 for none */
+	uint32_t topics; /* a bit each */
 	uint32_t topics_ever; /* likewise */
 	uint32_t services;    /* a bit each */
 	uint32_t listed;      /* services that it watches, likewise */

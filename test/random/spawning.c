@@ -267,6 +267,7 @@ void spawn_group(struct gyre_stack *stack)
 		options.shrink_after_ns = 1;
 	}
 	group->spawned = true;
+	group->elastic = elastic;
 	group->everyone = options.routing == GYRE_ROUTING_ALL;
 	mail = gyre_new(stack, birth, .world = world, .random = gy_random_next(&self->random),
 			.parent = options.detached ? 0 : self->life,

@@ -135,6 +135,20 @@ static void show_counters(struct world *world)
 		      counters.spawned, counters.stopped, counters.to_nodes);
 }
 
+/* Who has not handled the notice of the last round of calming down. */
+static void show_unsettled(const struct world *world)
+{
+	for (uint32_t i = 1; i < LIVES_MAX; i++) {
+		const struct life *life = &world->lives[i];
+
+		if (life->alive != 0 && life->settled != world->round) {
+			(void)fprintf(stderr, "  not calm: life %u, a %s [%u:%u], since round %u\n",
+				      i, classes[life->class].name, (unsigned)life->address.loop,
+				      (unsigned)life->address.slot, life->settled);
+		}
+	}
+}
+
 void dump(struct world *world)
 {
 	struct gyre_snapshot *snapshot;
@@ -147,6 +161,9 @@ void dump(struct world *world)
 	show_pledges(world);
 	show_watches(world);
 	show_doomed(world);
+	if (gy_load_relaxed(&world->closing) != 0) {
+		show_unsettled(world);
+	}
 }
 
 void violated(struct world *world, uint32_t life, const char *what, const char *format, ...)
