@@ -213,8 +213,11 @@ static bool is_urgent_for(const struct self *self, const struct head *head)
 	return classes[self->class].urgent != NULL && (head->marks & MARK_URGENT) != 0;
 }
 
-/* Whether the mail is of those that come first; then it is the next of them. */
-static bool take_from_front(struct self *self, enum kind kind, const struct head *head)
+/*
+ * Whether the mail is of those that come first; then it is the next of them. Where it has copies,
+ * another one may be among them.
+ */
+static bool take_from_front(struct self *self, enum kind kind, const struct head *head, bool copied)
 {
 	struct queue_model *front = &self->front[kind];
 	uint32_t mail = head->mail;
@@ -222,7 +225,7 @@ static bool take_from_front(struct self *self, enum kind kind, const struct head
 	bool found = at < front->count;
 
 	/* What is urgent, and came after something was put first, comes before that too. */
-	if (front->count == 0 || (!found && is_urgent_for(self, head))) {
+	if (front->count == 0 || ((!found || (copied && at > 0)) && is_urgent_for(self, head))) {
 		return false;
 	}
 	must(self->world, self->life, at == 0 || may_be_lost(self, kind),
@@ -374,7 +377,7 @@ void expect_message(struct gyre_stack *stack, enum kind kind, const struct head 
 		     gy_add_relaxed(&world->mails[head->mail].dispatched, 1) == 0,
 		     "mail %u came twice", head->mail);
 	}
-	first = take_from_front(self, kind, head);
+	first = take_from_front(self, kind, head, copied);
 	must(world, self->life,
 	     first || copied ||
 		     ((head->marks & MARK_FIRST) == 0 &&
