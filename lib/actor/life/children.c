@@ -184,10 +184,12 @@ void gy_family_orphan(struct gy_house *house)
 	(void)r;
 }
 
-/* Whether an order to stop is not for it. */
+/* Whether an order to stop is not for it. The extra part of one that is away is the thief's, and
+ * whoever has a channel to part from its parent for stays at home. */
 static bool is_exempt(const struct gy_house *child)
 {
-	return child->status == GY_HOUSE_STOPPING || (child->extra != NULL && child->extra->parts);
+	return child->status == GY_HOUSE_STOPPING ||
+	       (!gy_house_is_away(child) && child->extra != NULL && child->extra->parts);
 }
 
 /* Orders all children to stop. True if there are none; else the last one that leaves reports. */
