@@ -140,10 +140,10 @@ static void order_stop(struct gy_worker *worker, struct gy_house *house)
 	uint64_t now_ns = worker->home->loop.now_ns;
 	uint64_t end_ns = worker->retiring.end_ns;
 
-	if (gy_foreign_asks_has(house) && !worker->retiring.last) {
-		worker->retiring.agents++;
-	} else if (gy_house_is_away(house)) {
+	if (gy_house_is_away(house)) { /* its class record is the thief's */
 		worker->retiring.again = true;
+	} else if (gy_foreign_asks_has(house) && !worker->retiring.last) {
+		worker->retiring.agents++;
 	} else if (!gy_family_has_local_children(house)) {
 		worker->retiring.ordered++;
 		gy_house_order_graceful_stop(house, end_ns > now_ns ? end_ns - now_ns : 1);
