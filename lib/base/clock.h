@@ -17,6 +17,8 @@ struct gy_clock {
 	void *arg;
 };
 
+/* The clock of loops: the machine's, or that of a host which is simulated. */
+struct gy_clock gy_clock_machine(void);
 /* Returns the time of the machine's monotonic clock. Any thread, and a signal handler. */
 uint64_t gy_clock_machine_ns(void);
 /* Returns the date of the wall clock, in nanoseconds since 1970 in UTC. It can be set back. Any

@@ -14,6 +14,9 @@
 void *gy_memory_get(size_t bytes);
 /* As gy_memory_get(), but the contents are undefined. */
 void *gy_memory_get_raw(size_t bytes);
+/* As gy_memory_get(), for what belongs to the process and outlives all systems: a host that is
+ * simulated shares it with the others. */
+void *gy_memory_get_lasting(size_t bytes);
 /* Moves to @bytes, keeping the first @old_bytes; NULL leaves @memory as it was. */
 void *gy_memory_resize(void *memory, size_t old_bytes, size_t bytes);
 /* Frees. Any thread; NULL is allowed. */

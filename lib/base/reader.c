@@ -9,11 +9,11 @@
 
 #include "base/assert.h"
 
-static _Thread_local uint32_t reasons;
+_Thread_local uint32_t gy_reader_reasons;
 
 void gy_reader_get(void)
 {
-	if (reasons++ == 0) {
+	if (gy_reader_reasons++ == 0) {
 		urcu_qsbr_register_thread();
 	} else {
 		urcu_qsbr_thread_online();
@@ -22,8 +22,8 @@ void gy_reader_get(void)
 
 void gy_reader_put(void)
 {
-	gy_assert(reasons > 0);
-	if (--reasons == 0) {
+	gy_assert(gy_reader_reasons > 0);
+	if (--gy_reader_reasons == 0) {
 		urcu_qsbr_unregister_thread();
 	} else {
 		urcu_qsbr_thread_offline();

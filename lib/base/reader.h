@@ -6,6 +6,12 @@
 #ifndef GY_BASE_READER_H
 #define GY_BASE_READER_H
 
+#include <stdint.h>
+
+/* For how many reasons the calling thread is a reader. A simulator keeps it for threads of its own.
+ */
+extern _Thread_local uint32_t gy_reader_reasons;
+
 /* One reason more for the calling thread, which is online then. */
 void gy_reader_get(void);
 /* One less: without any the thread is no reader, else it is offline. */

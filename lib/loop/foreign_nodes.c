@@ -273,7 +273,7 @@ static struct pool *make_pool(void)
 	struct pool *pool = NULL;
 
 	if (all.made < POOLS_MAX) {
-		pool = (struct pool *)gy_memory_get(sizeof(*pool));
+		pool = (struct pool *)gy_memory_get_lasting(sizeof(*pool));
 	}
 	if (pool != NULL) {
 		pool->mine.owner = (uint16_t)(GY_NODE_FOREIGN + all.made);

@@ -86,6 +86,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 			  .whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
 			  .descriptor = embedded,
 			  .log = gy_log_writer_loop(system->log_writer, index) },
+		.clock = gy_clock_machine(),
 		.log = gy_log_writer_loop(system->log_writer, index),
 	};
 	struct gy_home_options home = {

@@ -84,6 +84,11 @@ void *gy_memory_get(size_t bytes)
 	return memory;
 }
 
+void *gy_memory_get_lasting(size_t bytes)
+{
+	return gy_memory_get(bytes);
+}
+
 void *gy_memory_resize(void *memory, size_t old_bytes, size_t bytes)
 {
 	void *moved = gy_memory_get_raw(bytes);
