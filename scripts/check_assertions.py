@@ -28,6 +28,7 @@ LEAST = {
     "remote": 5.0,
     "stream": 5.0,
     "system": 5.0,
+    "sim": 2.0,
 }
 COUNTED = {"gy_assert", "gy_verify", "gy_walk", "_Static_assert", "static_assert",
            "gy_assert_failed"}

@@ -22,7 +22,7 @@ import sys
 
 import csource
 
-FLOORS = ["base", "ring", "loop", "actor", "buffer", "channel", "net", "remote", "stream", "system"]
+FLOORS = ["base", "ring", "loop", "actor", "buffer", "channel", "net", "remote", "stream", "system", "sim"]
 ROOMS = {"actor": "open", "channel": "closed", "net": "closed", "remote": "open", "stream": "open", "system": "apart"}
 EXCEPTIONS = {
     ("lib/channel/events.c", "channel/file/region.h"):

@@ -17,9 +17,9 @@ import sys
 
 import csource
 
-# What a simulator replaces, and so may do as it likes.
-BELOW = ("lib/ring/", "lib/base/clock.c", "lib/base/environment.c", "lib/base/random.c", "lib/base/thread.c",
-         "lib/base/wakeup.c")
+# What a simulator replaces, and so may do as it likes; and the simulator.
+BELOW = ("lib/ring/", "lib/sim/", "lib/base/clock.c", "lib/base/environment.c", "lib/base/random.c",
+         "lib/base/thread.c", "lib/base/wakeup.c")
 
 # Names, and what to use instead.
 SEAM = [

@@ -1,0 +1,175 @@
+/*
+ * Decisions. Each is a number below a bound, and 0 is what happens in a dull run: the task that has
+ * waited longest goes on, nothing is lost, nothing is late. So a run is a list of the decisions
+ * that were not 0, each with its place in the order of all; that is what is recorded, what a replay
+ * follows, and what can be made shorter by leaving some out.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "sim/decisions.h"
+
+struct decision {
+	uint64_t place;
+	uint32_t value;
+};
+
+struct gy_sim_decisions {
+	uint64_t random;
+	uint64_t secrets;  /* the state of what hosts are told by getrandom() */
+	uint64_t workload; /* and of gyre_sim_random() */
+	uint64_t taken;
+	struct decision *listed; /* a replay */
+	uint32_t listed_count;
+	uint32_t listed_room;
+	uint32_t next; /* of @listed */
+	bool replays;
+	FILE *record;
+};
+
+static int read_all(struct gy_sim_decisions *decisions, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	struct decision one;
+	int fields = 0;
+
+	if (file == NULL) {
+		return -errno;
+	}
+	while ((fields = fscanf(file, "%" SCNu64 " %" SCNu32, &one.place, &one.value)) == 2) {
+		gy_sim_grow((void **)&decisions->listed, &decisions->listed_room,
+			    decisions->listed_count + 1, sizeof(one));
+		decisions->listed[decisions->listed_count++] = one;
+	}
+	decisions->replays = true;
+	(void)fclose(file);
+	return fields == EOF ? 0 : -EBADMSG;
+}
+
+int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *options)
+{
+	struct gy_sim_decisions *decisions =
+		(struct gy_sim_decisions *)gy_sim_get(sizeof(*decisions));
+	uint64_t seed = options->seed;
+
+	sim->decisions = decisions;
+	decisions->random = gy_random_next(&seed);
+	decisions->secrets = gy_random_next(&seed);
+	decisions->workload = gy_random_next(&seed);
+	if (options->replay != NULL) {
+		int r = read_all(decisions, options->replay);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (options->record != NULL) {
+		decisions->record = fopen(options->record, "we");
+		if (decisions->record == NULL) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+void gy_sim_decisions_fini(struct gyre_sim *sim)
+{
+	struct gy_sim_decisions *decisions = sim->decisions;
+
+	if (decisions != NULL) {
+		if (decisions->record != NULL) {
+			(void)fclose(decisions->record);
+		}
+		gy_sim_put(decisions->listed);
+		gy_sim_put(decisions);
+	}
+}
+
+/* The decision at the present place of the list that is replayed; 0 if it has none. */
+static uint32_t look_up(struct gy_sim_decisions *decisions)
+{
+	while (decisions->next < decisions->listed_count &&
+	       decisions->listed[decisions->next].place < decisions->taken) {
+		decisions->next++;
+	}
+	return decisions->next < decisions->listed_count &&
+			       decisions->listed[decisions->next].place == decisions->taken
+		       ? decisions->listed[decisions->next].value
+		       : 0;
+}
+
+/* Takes the next decision; @drawn is what the seed would have. */
+static uint32_t take(struct gyre_sim *sim, uint32_t count, uint32_t drawn)
+{
+	struct gy_sim_decisions *decisions = sim->decisions;
+	uint32_t value = decisions->replays ? look_up(decisions) : drawn;
+
+	gy_assert(count > 0);
+	value = value < count ? value : count - 1;
+	if (value != 0 && decisions->record != NULL) {
+		(void)fprintf(decisions->record, "%" PRIu64 " %" PRIu32 "\n", decisions->taken,
+			      value);
+	}
+	decisions->taken++;
+	return value;
+}
+
+static uint32_t draw(struct gyre_sim *sim, uint32_t count)
+{
+	uint64_t random = gy_random_next(&sim->decisions->random);
+
+	return (uint32_t)((random >> 32) * count >> 32);
+}
+
+uint32_t gy_sim_choose(struct gyre_sim *sim, uint32_t count)
+{
+	return count == 1 ? 0 : take(sim, count, draw(sim, count));
+}
+
+uint32_t gy_sim_choose_seldom(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million)
+{
+	uint32_t drawn;
+
+	if (count == 1) {
+		return 0;
+	}
+	drawn = draw(sim, 1000000) < of_a_million ? 1 + draw(sim, count - 1) : 0;
+	return take(sim, count, drawn);
+}
+
+bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million)
+{
+	return of_a_million != 0 && gy_sim_choose_seldom(sim, 2, of_a_million) != 0;
+}
+
+uint64_t gy_sim_choose_time(struct gyre_sim *sim, uint64_t most_ns)
+{
+	enum { STEPS = 1 << 16 };
+
+	/* In so many steps, so that a decision stays a small number. */
+	return most_ns == 0 ? 0
+			    : (uint64_t)((unsigned __int128)most_ns * gy_sim_choose(sim, STEPS) /
+					 (STEPS - 1));
+}
+
+void gy_sim_random_bytes(struct gyre_sim *sim, void *memory, size_t bytes)
+{
+	unsigned char *at = (unsigned char *)memory;
+
+	while (bytes > 0) {
+		uint64_t random = gy_random_next(&sim->decisions->secrets);
+		size_t count = bytes < sizeof(random) ? bytes : sizeof(random);
+
+		memcpy(at, &random, count);
+		at += count;
+		bytes -= count;
+	}
+}
+
+uint64_t gyre_sim_random(struct gyre_sim *sim)
+{
+	return gy_random_next(&sim->decisions->workload);
+}

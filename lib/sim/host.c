@@ -1,0 +1,188 @@
+/*
+ * Hosts. A host is up from its boot until its boot function returns or it crashes. Then its tasks
+ * end where they stand, its descriptors are closed, and after a crash what gyre has allocated for
+ * it is given back. Its disk and its place in the network stay for the next boot.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/macros.h"
+#include "sim/scheduler.h"
+#include "sim/table.h"
+
+static const uint64_t million = 1000000;
+static const uint64_t date_base_ns = UINT64_C(1767225600000000000); /* the first of January 2026 */
+static const uint64_t clock_base_ns = UINT64_C(1000000000);
+
+enum { SKEW_MAX = 100 };
+
+static void *run_boot(void *arg)
+{
+	struct gy_sim_host *host = (struct gy_sim_host *)arg;
+	int r = host->boot(host->arg);
+
+	gy_sim_trace(host->sim, host, "ends with %d", r);
+	return NULL;
+}
+
+void gy_sim_host_boot(struct gy_sim_host *host)
+{
+	gy_assert(!host->up && gy_list_empty(&host->tasks));
+	host->up = true;
+	host->life++;
+	host->tasks_made = 0;
+	host->signals = 0;
+	host->clock_base_ns = clock_base_ns + gy_sim_choose_time(host->sim, clock_base_ns);
+	gy_sim_rcu_init(host);
+	gy_sim_table_init(host);
+	gy_sim_trace(host->sim, host, "boots");
+	host->main = gy_sim_task_create(host, run_boot, host);
+	if (host->main == NULL) {
+		gy_sim_fail(host->sim, "there is no memory for the first task of a host");
+	}
+}
+
+static struct gy_sim_task *first_task(const struct gy_sim_host *host)
+{
+	return gy_container_of(host->tasks.next, struct gy_sim_task, of_host);
+}
+
+/* What tasks have in the process, which other hosts use too, has to be put in order. */
+static void end_specifics(struct gy_sim_host *host)
+{
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+		struct gy_sim_task *before;
+
+		if (task->state == GY_SIM_TASK_ENDED) {
+			continue;
+		}
+		before = gy_sim_task_pose(task);
+		gy_sim_task_end_specifics(task);
+		(void)gy_sim_task_pose(before);
+	}
+}
+
+/* Nothing wakes them any more. */
+static void stop_tasks(struct gy_sim_host *host)
+{
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+
+		gy_sim_timer_stop(host->sim, &task->timer);
+		gy_sim_task_unlist(task);
+	}
+}
+
+static void destroy_tasks(struct gy_sim_host *host)
+{
+	/* The watches of a file may be in any of the tasks. */
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+		struct gy_sim_file *file = task->file;
+
+		task->file = NULL;
+		if (file != NULL) {
+			gy_sim_file_unref(file);
+		}
+	}
+	while (!gy_list_empty(&host->tasks)) {
+		gy_sim_task_destroy(first_task(host));
+	}
+	host->main = NULL;
+}
+
+void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
+{
+	gy_assert(host->up);
+	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
+	host->up = !crashed; /* who ends in peace says good-bye */
+	end_specifics(host);
+	stop_tasks(host);
+	gy_sim_table_fini(host);
+	destroy_tasks(host);
+	host->up = false;
+	gy_sim_net_host_down(host, crashed);
+	gy_sim_rcu_fini(host);
+	if (crashed) {
+		gy_sim_hash_tables_crash(host);
+		gy_sim_memory_crash(host);
+		gy_sim_disk_crash(host);
+	}
+}
+
+struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyre_sim_boot_fn boot,
+				     void *arg)
+{
+	struct gy_sim_host *host = (struct gy_sim_host *)gy_sim_get(sizeof(*host));
+
+	gy_assert(sim->hosts_count < GY_SIM_HOSTS_MAX && strlen(name) < GY_SIM_NAME_BYTES);
+	host->sim = sim;
+	host->index = sim->hosts_count;
+	host->boot = boot;
+	host->arg = arg;
+	memcpy(host->name, name, strlen(name) + 1);
+	host->clock_skew = (int32_t)gy_sim_choose(sim, 2 * SKEW_MAX + 1);
+	host->clock_skew =
+		host->clock_skew > SKEW_MAX ? SKEW_MAX - host->clock_skew : host->clock_skew;
+	gy_list_init(&host->tasks);
+	gy_list_init(&host->memory);
+	gy_list_init(&host->hash_tables);
+	gy_list_init(&host->signal_files);
+	gy_sim_queue_init(&host->at_addresses);
+	sim->hosts[sim->hosts_count++] = host;
+	gy_sim_net_host_init(host);
+	gy_sim_disk_init(host);
+	return host;
+}
+
+void gy_sim_host_destroy(struct gy_sim_host *host)
+{
+	gy_assert(!host->up);
+	gy_sim_net_host_fini(host);
+	gy_sim_disk_fini(host);
+	while (!gy_list_empty(&host->memory)) {
+		gy_list_remove(host->memory.next); /* what is left there is a leak of the program */
+	}
+	gy_sim_put(host);
+}
+
+/* ---- clocks ---- */
+
+static uint64_t skewed(const struct gy_sim_host *host, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)ns * (million + (uint64_t)(int64_t)host->clock_skew) /
+			  million);
+}
+
+uint64_t gy_sim_host_clock(const struct gy_sim_host *host)
+{
+	return host->clock_base_ns + skewed(host, host->sim->now_ns);
+}
+
+uint64_t gy_sim_host_date(const struct gy_sim_host *host)
+{
+	return date_base_ns + skewed(host, host->sim->now_ns);
+}
+
+/* When a clock shows @ns after its base; not earlier. */
+static uint64_t unskewed(const struct gy_sim_host *host, uint64_t ns)
+{
+	uint64_t rate = million + (uint64_t)(int64_t)host->clock_skew;
+
+	return (uint64_t)(((unsigned __int128)ns * million + rate - 1) / rate);
+}
+
+uint64_t gy_sim_host_when(const struct gy_sim_host *host, uint64_t clock_ns)
+{
+	if (clock_ns >= UINT64_MAX / 2) {
+		return UINT64_MAX;
+	}
+	return clock_ns <= host->clock_base_ns ? 0 : unskewed(host, clock_ns - host->clock_base_ns);
+}
+
+uint64_t gy_sim_host_when_date(const struct gy_sim_host *host, uint64_t date_ns)
+{
+	return date_ns <= date_base_ns ? 0 : unskewed(host, date_ns - date_base_ns);
+}

@@ -1,0 +1,119 @@
+/*
+ * Memory. What the simulator needs for itself it has to get, so it ends the process where there is
+ * none. And what gyre allocates for a host is kept in a list of that host, by a head before each
+ * piece, so that a crash can give it back, as the kernel does for a process. The head is there for
+ * all pieces, as one that was made outside of a simulation may be given back inside.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/memory.h"
+#include "base/poison.h"
+#include "sim/sim.h"
+#include "sim/wrapped.h"
+
+struct head {
+	struct gy_list of_host;
+	size_t bytes;
+} GY_ALIGNED_LINE;
+
+void *gy_sim_get(size_t bytes)
+{
+	void *memory = calloc(1, bytes);
+
+	if (memory == NULL) {
+		(void)fprintf(stderr, "simulator: no memory for %zu bytes\n", bytes);
+		abort();
+	}
+	return memory;
+}
+
+void gy_sim_put(void *memory)
+{
+	free(memory);
+}
+
+void gy_sim_grow(void **elements, uint32_t *room, uint32_t count, size_t element_bytes)
+{
+	uint32_t larger = *room == 0 ? 16 : *room;
+	void *moved;
+
+	if (count <= *room) {
+		return;
+	}
+	while (larger < count) {
+		larger *= 2;
+	}
+	moved = gy_sim_get(larger * element_bytes);
+	if (*elements != NULL) {
+		memcpy(moved, *elements, *room * element_bytes);
+		gy_sim_put(*elements);
+	}
+	*elements = moved;
+	*room = larger;
+}
+
+/* ---- what gyre allocates ---- */
+
+static void *keep(struct head *head, size_t bytes, struct gy_sim_host *host)
+{
+	if (head == NULL) {
+		return NULL;
+	}
+	head->bytes = bytes;
+	gy_list_init(&head->of_host);
+	if (host != NULL) {
+		gy_list_append(&host->memory, &head->of_host);
+	}
+	return head + 1;
+}
+
+void *__wrap_gy_memory_get_raw(size_t bytes)
+{
+	return keep((struct head *)__real_gy_memory_get_raw(sizeof(struct head) + bytes), bytes,
+		    gy_sim_host_here());
+}
+
+void *__wrap_gy_memory_get(size_t bytes)
+{
+	return keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes), bytes,
+		    gy_sim_host_here());
+}
+
+void *__wrap_gy_memory_get_lasting(size_t bytes)
+{
+	return keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes), bytes, NULL);
+}
+
+void __wrap_gy_memory_put(void *memory)
+{
+	if (memory != NULL) {
+		struct head *head = (struct head *)memory - 1;
+
+		gy_list_remove(&head->of_host);
+		__real_gy_memory_put(head);
+	}
+}
+
+void *__wrap_gy_memory_resize(void *memory, size_t old_bytes, size_t bytes)
+{
+	void *moved = __wrap_gy_memory_get_raw(bytes);
+
+	if (moved != NULL && memory != NULL) {
+		memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);
+		__wrap_gy_memory_put(memory);
+	}
+	return moved;
+}
+
+void gy_sim_memory_crash(struct gy_sim_host *host)
+{
+	while (!gy_list_empty(&host->memory)) {
+		struct head *head = gy_container_of(host->memory.next, struct head, of_host);
+
+		gy_list_remove(&head->of_host);
+		gy_unpoison(head + 1, head->bytes);
+		__real_gy_memory_put(head);
+	}
+}

@@ -1,0 +1,233 @@
+/*
+ * The scheduler: which task goes on. Most often the one that has been ready longest; now and then,
+ * as the seed will have it, any other. Where none can go on, time jumps to the next timer.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/macros.h"
+#include "sim/checks.h"
+#include "sim/scheduler.h"
+
+enum {
+	OTHERS_FIRST = 250000, /* of a million choices among tasks, those that are not by turn */
+	YIELDS = 60000,	       /* of a million places where a task could as well be interrupted */
+	YIELD_NS = 200,	       /* that a turn takes at least */
+};
+
+/* ---- lists ---- */
+
+void gy_sim_task_ready(struct gy_sim_task *task)
+{
+	struct gy_sim_scheduler *scheduler = task->sim->scheduler;
+
+	gy_assert(gy_list_empty(&task->of_queue) && task->state != GY_SIM_TASK_ENDED);
+	task->state = GY_SIM_TASK_READY;
+	gy_list_append(&scheduler->ready, &task->of_queue);
+	scheduler->ready_count++;
+}
+
+void gy_sim_task_unlist(struct gy_sim_task *task)
+{
+	if (task->state == GY_SIM_TASK_READY) {
+		task->sim->scheduler->ready_count--;
+		task->state = GY_SIM_TASK_WAITING;
+	}
+	gy_list_remove(&task->of_queue);
+}
+
+/* ---- waiting and waking ---- */
+
+static void refuse_to_wait(const struct gy_sim_task *task)
+{
+	if (task->observer) {
+		(void)fprintf(stderr, "simulator: a check or a condition of gyre_sim_run_until() "
+				      "waits for something, which it must not\n");
+		abort();
+	}
+}
+
+void gy_sim_yield(bool always)
+{
+	struct gy_sim_task *task = gy_sim_here;
+
+	/* One in whose name calls are made while its host ends is not running. */
+	if (task->observer || task->stack == NULL || task->state != GY_SIM_TASK_RUNNING ||
+	    (!always && !gy_sim_happens(task->sim, YIELDS))) {
+		return;
+	}
+	gy_sim_task_ready(task);
+	gy_sim_task_switch_back(task);
+}
+
+bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns)
+{
+	struct gy_sim_task *task = gy_sim_here;
+	struct gyre_sim *sim = task->sim;
+
+	refuse_to_wait(task);
+	if (until_ns <= sim->now_ns) {
+		gy_sim_yield(true);
+		return false;
+	}
+	task->state = GY_SIM_TASK_WAITING;
+	task->woken = false;
+	gy_list_append(&queue->tasks, &task->of_queue);
+	gy_sim_timer_start(sim, &task->timer, until_ns);
+	gy_sim_task_switch_back(task);
+	return task->woken;
+}
+
+static void wake(struct gy_sim_task *task)
+{
+	gy_sim_timer_stop(task->sim, &task->timer);
+	gy_list_remove(&task->of_queue);
+	task->woken = true;
+	gy_sim_task_ready(task);
+}
+
+void gy_sim_wake_one(struct gy_sim_queue *queue)
+{
+	if (!gy_list_empty(&queue->tasks)) {
+		wake(gy_container_of(queue->tasks.next, struct gy_sim_task, of_queue));
+	}
+}
+
+void gy_sim_wake_all(struct gy_sim_queue *queue)
+{
+	while (!gy_list_empty(&queue->tasks)) {
+		gy_sim_wake_one(queue);
+	}
+}
+
+bool gy_sim_wait_at(const void *address, uint64_t until_ns)
+{
+	refuse_to_wait(gy_sim_here);
+	gy_sim_here->address = address;
+	return gy_sim_wait(&gy_sim_here->host->at_addresses, until_ns);
+}
+
+/* Whether one was woken. */
+static bool wake_of_host(struct gy_sim_host *host, const void *address, bool all)
+{
+	struct gy_list *tasks = &host->at_addresses.tasks;
+	bool any = false;
+	struct gy_list *next;
+
+	for (struct gy_list *item = tasks->next; item != tasks && (all || !any); item = next) {
+		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_queue);
+
+		next = item->next;
+		if (task->address == address) {
+			wake(task);
+			any = true;
+		}
+	}
+	return any;
+}
+
+void gy_sim_wake_at(const void *address, bool all)
+{
+	const struct gyre_sim *sim = gy_sim_here->sim;
+
+	if (gy_sim_here->host == NULL) {
+		return; /* the observer changes nothing that others wait for */
+	}
+	/* What is global in the program belongs to all hosts. */
+	for (uint32_t i = 0; i < sim->hosts_count; i++) {
+		if (wake_of_host(sim->hosts[i], address, all) && !all) {
+			return;
+		}
+	}
+}
+
+/* ---- running ---- */
+
+static struct gy_sim_task *choose(struct gyre_sim *sim)
+{
+	struct gy_sim_scheduler *scheduler = sim->scheduler;
+	uint32_t place = gy_sim_choose_seldom(sim, scheduler->ready_count, OTHERS_FIRST);
+	struct gy_list *item = scheduler->ready.next;
+
+	while (place-- > 0) {
+		item = item->next;
+	}
+	return gy_container_of(item, struct gy_sim_task, of_queue);
+}
+
+/* What is left of a task that has ended, or of its host, now that it is not on its own stack. */
+static void clean_up(struct gy_sim_task *task)
+{
+	struct gy_sim_host *host = task->host;
+
+	if (task == host->main) {
+		gy_sim_host_down(host, false);
+	} else if (task->detached) {
+		gy_sim_task_destroy(task);
+	}
+}
+
+static void run_one(struct gyre_sim *sim)
+{
+	struct gy_sim_task *task = choose(sim);
+	struct gy_sim_host *host = task->host;
+
+	gy_list_remove(&task->of_queue);
+	sim->scheduler->ready_count--;
+	gy_sim_note(sim, host->index, task->number);
+	sim->now_ns += YIELD_NS;
+	gy_sim_task_switch_to(task);
+	gy_sim_rcu_look(host);
+	if (task->state == GY_SIM_TASK_ENDED) {
+		clean_up(task);
+	}
+}
+
+static void fire_one(struct gyre_sim *sim)
+{
+	struct gy_sim_timer *timer = sim->scheduler->timers[1];
+
+	gy_sim_timer_stop(sim, timer);
+	timer->fire(timer);
+}
+
+static bool is_timer_due(const struct gyre_sim *sim)
+{
+	return sim->scheduler->timers_count > 0 && sim->scheduler->timers[1]->at_ns <= sim->now_ns;
+}
+
+/* Nothing can go on before the next timer. */
+static void jump(struct gyre_sim *sim, uint64_t until_ns)
+{
+	uint64_t next_ns =
+		sim->scheduler->timers_count == 0 ? UINT64_MAX : sim->scheduler->timers[1]->at_ns;
+
+	sim->now_ns = next_ns < until_ns ? next_ns : until_ns;
+}
+
+int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint64_t until_ns)
+{
+	struct gy_sim_scheduler *scheduler = sim->scheduler;
+
+	for (;;) {
+		gy_sim_checks_run(sim);
+		if (sim->failure[0] != '\0') {
+			return -ENOTRECOVERABLE;
+		}
+		if (when != NULL && gy_sim_ask(sim, when, arg)) {
+			return 0;
+		}
+		if (sim->now_ns >= until_ns) {
+			return -ETIMEDOUT;
+		}
+		sim->events++;
+		if (is_timer_due(sim)) {
+			fire_one(sim);
+		} else if (scheduler->ready_count > 0) {
+			run_one(sim);
+		} else {
+			jump(sim, until_ns);
+		}
+	}
+}

@@ -1,0 +1,142 @@
+/*
+ * Tasks and what runs them; see task.c and scheduler.c. The rest of the simulator needs only what
+ * sim.h says of them; threads, RCU and hosts need this.
+ */
+#ifndef GY_SIM_SCHEDULER_H
+#define GY_SIM_SCHEDULER_H
+
+#include <signal.h>
+
+#include "sim/context.h"
+#include "sim/sim.h"
+
+struct gy_foreign_mine;
+struct gy_worker;
+
+enum { GY_SIM_TASK_NAME_BYTES = 16 };
+
+/* What a thread has for itself in gyre: the thread-local objects of the library. */
+struct gy_sim_task_locals {
+	struct gy_foreign_mine *foreign_mine;
+	const struct gy_worker *worker;
+	uint32_t reader_reasons;
+	int error; /* errno */
+};
+
+struct gy_sim_specific {
+	pthread_key_t key;
+	const void *value;
+};
+
+struct gy_sim_task {
+	struct gyre_sim *sim;
+	struct gy_sim_host *host; /* NULL for the observer */
+	struct gy_list of_host;
+	struct gy_list of_queue; /* of those that are ready, or that wait for the same */
+	struct gy_sim_queue joiners;
+	enum gy_sim_task_state state;
+	bool woken;    /* the wait ended otherwise than by time */
+	bool detached; /* nobody will join it */
+	bool observer;
+	const void *address; /* that it waits at */
+	/* What a wait has taken, and gives back also where it never ends. */
+	struct gy_sim_file *file;
+	void *scratch;
+	struct gy_sim_timer timer;
+	uint32_t number; /* of the host's tasks */
+	char name[GY_SIM_TASK_NAME_BYTES];
+	void *(*run)(void *arg);
+	void *arg;
+	void *value;
+	sigset_t blocked; /* signals */
+	struct gy_sim_task_locals locals;
+	struct gy_sim_specific *specifics;
+	uint32_t specifics_count;
+	uint32_t specifics_room;
+	bool online;	    /* a reader of RCU that may look */
+	uint64_t quiescent; /* the host's grace number when it last looked at nothing */
+	struct gy_sim_stack *stack;
+	struct gy_sim_context context;
+	void *fake_stack; /* of the address sanitizer */
+};
+
+struct gy_sim_scheduler {
+	struct gy_list ready;
+	uint32_t ready_count;
+	struct gy_sim_timer **timers; /* a heap, from 1 on */
+	uint32_t timers_count;
+	uint32_t timers_room;
+	uint64_t timer_number;
+	struct gy_list stacks; /* that nobody uses */
+	struct gy_sim_task observer;
+	struct gy_sim_context context; /* of who called gyre_sim_run() */
+	void *fake_stack;
+	const void *bottom; /* the stack of that, for the sanitizer */
+	size_t bottom_bytes;
+};
+
+void gy_sim_scheduler_init(struct gyre_sim *sim);
+void gy_sim_scheduler_fini(struct gyre_sim *sim);
+
+/* ---- task.c ---- */
+
+/* A task that is ready to run. NULL: there is no memory for its stack. */
+struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*run)(void *arg),
+				       void *arg);
+/* Ends a task where it stands: what it had on its stack is lost. It is not running. */
+void gy_sim_task_destroy(struct gy_sim_task *task);
+/* Lets a ready task run until it waits, yields or ends. In the scheduler. */
+void gy_sim_task_switch_to(struct gy_sim_task *task);
+/* Back to the scheduler. In a task. */
+void gy_sim_task_switch_back(struct gy_sim_task *task);
+/* Calls the functions that end what the task has by pthread_setspecific(): in its name, but on the
+ * stack of the scheduler or its own. */
+void gy_sim_task_end_specifics(struct gy_sim_task *task);
+/* Has calls be made in the name of a task without its stack; gives what was before. */
+struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task);
+
+/* ---- scheduler.c ---- */
+
+/* Runs until @when is true: 0; until @until_ns: -ETIMEDOUT; or until something is found wrong:
+ * -ENOTRECOVERABLE. */
+int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint64_t until_ns);
+/* Has a task that is in no list go on. */
+void gy_sim_task_ready(struct gy_sim_task *task);
+/* Takes a task out of whatever list it is in. */
+void gy_sim_task_unlist(struct gy_sim_task *task);
+/* Wait for, and wake, who waits at the same address, in any host. */
+bool gy_sim_wait_at(const void *address, uint64_t until_ns);
+void gy_sim_wake_at(const void *address, bool all);
+
+/* ---- rcu_calls.c ---- */
+
+struct gy_sim_rcu {
+	struct gy_list items;
+	uint64_t number; /* of the newest item */
+	struct gy_sim_task *reclaimer;
+	struct gy_sim_queue due;
+};
+
+void gy_sim_rcu_init(struct gy_sim_host *host);
+/* What waits for a grace period is dropped: its memory goes with the host. */
+void gy_sim_rcu_fini(struct gy_sim_host *host);
+/* After a task of the host has run: wakes the reclaimer if a grace period is over. */
+void gy_sim_rcu_look(struct gy_sim_host *host);
+/* The running task looks at nothing now. */
+void gy_sim_rcu_quiescent(void);
+
+/* ---- host.c ---- */
+
+struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyre_sim_boot_fn boot,
+				     void *arg);
+void gy_sim_host_boot(struct gy_sim_host *host);
+/* Ends all of the host. @crashed: also what gyre has allocated and what is not on the disk. */
+void gy_sim_host_down(struct gy_sim_host *host, bool crashed);
+void gy_sim_host_destroy(struct gy_sim_host *host);
+/* The clocks of a host, and back to that of the simulation. */
+uint64_t gy_sim_host_clock(const struct gy_sim_host *host);
+uint64_t gy_sim_host_date(const struct gy_sim_host *host);
+uint64_t gy_sim_host_when(const struct gy_sim_host *host, uint64_t clock_ns);
+uint64_t gy_sim_host_when_date(const struct gy_sim_host *host, uint64_t date_ns);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * Tasks: the threads of hosts, each with a stack of its own in the one thread of the simulation. A
+ * switch also exchanges the thread-local objects of gyre and errno, for all tasks share the
+ * thread's.
+ *
+ * Stacks have a page before them that nobody may touch, and are used again by later tasks.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/assert.h"
+#include "base/macros.h"
+#include "base/reader.h"
+#include "loop/foreign_nodes.h"
+#include "sim/scheduler.h"
+#include "sim/wrapped.h"
+#include "system/process.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#endif
+#if defined(SANITIZED)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+enum { STACK_BYTES = 1 << 20, GUARD_BYTES = 1 << 16, ROUNDS_MAX = 4 };
+
+struct gy_sim_stack {
+	struct gy_list of_free;
+	unsigned char *memory; /* with the guard */
+};
+
+_Thread_local struct gy_sim_task *gy_sim_here;
+
+struct gyre_sim *gy_sim_now_running(void)
+{
+	gy_assert(gy_sim_here != NULL);
+	return gy_sim_here->sim;
+}
+
+struct gy_sim_host *gy_sim_host_here(void)
+{
+	return gy_sim_here == NULL ? NULL : gy_sim_here->host;
+}
+
+/* ---- stacks ---- */
+
+static struct gy_sim_stack *get_stack(struct gyre_sim *sim)
+{
+	struct gy_list *free_stacks = &sim->scheduler->stacks;
+	struct gy_sim_stack *stack;
+	void *memory;
+
+	if (!gy_list_empty(free_stacks)) {
+		stack = gy_container_of(free_stacks->previous, struct gy_sim_stack, of_free);
+		gy_list_remove(&stack->of_free);
+		return stack;
+	}
+	memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (memory == MAP_FAILED) {
+		return NULL;
+	}
+	(void)mprotect(memory, GUARD_BYTES, PROT_NONE);
+	stack = (struct gy_sim_stack *)gy_sim_get(sizeof(*stack));
+	stack->memory = (unsigned char *)memory;
+	gy_list_init(&stack->of_free);
+	return stack;
+}
+
+static void put_stack(struct gyre_sim *sim, struct gy_sim_stack *stack)
+{
+#if defined(SANITIZED)
+	/* Frames that were cut off have left their red zones there. */
+	ASAN_UNPOISON_MEMORY_REGION(stack->memory + GUARD_BYTES, STACK_BYTES);
+#endif
+	gy_list_append(&sim->scheduler->stacks, &stack->of_free);
+}
+
+static void free_stacks(struct gyre_sim *sim)
+{
+	while (!gy_list_empty(&sim->scheduler->stacks)) {
+		struct gy_sim_stack *stack =
+			gy_container_of(sim->scheduler->stacks.next, struct gy_sim_stack, of_free);
+
+		gy_list_remove(&stack->of_free);
+		(void)munmap(stack->memory, GUARD_BYTES + STACK_BYTES);
+		gy_sim_put(stack);
+	}
+}
+
+/* ---- what belongs to a thread ---- */
+
+static void enter(struct gy_sim_task *task)
+{
+	gy_sim_here = task;
+	gy_foreign_mine = task->locals.foreign_mine;
+	gy_reader_reasons = task->locals.reader_reasons;
+	gy_current_worker_set(task->locals.worker);
+	errno = task->locals.error;
+}
+
+static void leave(struct gy_sim_task *task)
+{
+	task->locals = (struct gy_sim_task_locals){ .foreign_mine = gy_foreign_mine,
+						    .reader_reasons = gy_reader_reasons,
+						    .worker = gy_current_worker(),
+						    .error = errno };
+}
+
+/* ---- switching ---- */
+
+static void start_switch(void **ret_fake_stack, const void *bottom, size_t bytes)
+{
+#if defined(SANITIZED)
+	__sanitizer_start_switch_fiber(ret_fake_stack, bottom, bytes);
+#else
+	(void)ret_fake_stack;
+	(void)bottom;
+	(void)bytes;
+#endif
+}
+
+static void finish_switch(void *fake_stack, const void **ret_bottom, size_t *ret_bytes)
+{
+#if defined(SANITIZED)
+	__sanitizer_finish_switch_fiber(fake_stack, ret_bottom, ret_bytes);
+#else
+	(void)fake_stack;
+	(void)ret_bottom;
+	(void)ret_bytes;
+#endif
+}
+
+void gy_sim_task_switch_to(struct gy_sim_task *task)
+{
+	struct gy_sim_scheduler *scheduler = task->sim->scheduler;
+	struct gy_sim_task outside = { .locals = { 0 } };
+
+	gy_assert(gy_sim_here == NULL && task->state == GY_SIM_TASK_READY);
+	leave(&outside);
+	task->state = GY_SIM_TASK_RUNNING;
+	enter(task);
+	start_switch(&scheduler->fake_stack, task->stack->memory + GUARD_BYTES, STACK_BYTES);
+	gy_sim_context_switch(&scheduler->context, &task->context);
+	finish_switch(scheduler->fake_stack, NULL, NULL);
+	enter(&outside);
+	gy_sim_here = NULL;
+}
+
+void gy_sim_task_switch_back(struct gy_sim_task *task)
+{
+	struct gy_sim_scheduler *scheduler = task->sim->scheduler;
+	bool ended = task->state == GY_SIM_TASK_ENDED;
+
+	leave(task);
+	start_switch(ended ? NULL : &task->fake_stack, scheduler->bottom, scheduler->bottom_bytes);
+	gy_sim_context_switch(&task->context, &scheduler->context);
+	finish_switch(task->fake_stack, &scheduler->bottom, &scheduler->bottom_bytes);
+}
+
+struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task)
+{
+	struct gy_sim_task *before = gy_sim_here;
+
+	if (before != NULL) {
+		leave(before);
+	}
+	if (task != NULL) {
+		enter(task);
+	} else {
+		gy_foreign_mine = NULL;
+		gy_reader_reasons = 0;
+		gy_current_worker_set(NULL);
+	}
+	gy_sim_here = task;
+	return before;
+}
+
+/* ---- life ---- */
+
+void gy_sim_task_end_specifics(struct gy_sim_task *task)
+{
+	/* A function may set a value anew, as POSIX has it. */
+	for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
+		for (uint32_t i = 0; i < task->specifics_count; i++) {
+			const void *value = task->specifics[i].value;
+
+			task->specifics[i].value = NULL;
+			if (value != NULL) {
+				gy_sim_key_end(task->specifics[i].key, value);
+			}
+		}
+	}
+}
+
+static void run(void)
+{
+	struct gy_sim_task *task = gy_sim_here;
+
+	finish_switch(NULL, &task->sim->scheduler->bottom, &task->sim->scheduler->bottom_bytes);
+	task->value = task->run(task->arg);
+	gy_sim_task_end_specifics(task);
+	task->state = GY_SIM_TASK_ENDED;
+	gy_sim_wake_all(&task->joiners);
+	gy_sim_task_switch_back(task);
+	gy_assert(false);
+}
+
+static void time_is_up(struct gy_sim_timer *timer)
+{
+	struct gy_sim_task *task = gy_container_of(timer, struct gy_sim_task, timer);
+
+	gy_sim_task_unlist(task);
+	gy_sim_task_ready(task);
+}
+
+static void init(struct gy_sim_task *task, struct gyre_sim *sim)
+{
+	task->sim = sim;
+	task->timer.fire = time_is_up;
+	gy_list_init(&task->of_host);
+	gy_list_init(&task->of_queue);
+	gy_sim_queue_init(&task->joiners);
+}
+
+struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*call)(void *arg),
+				       void *arg)
+{
+	struct gy_sim_stack *stack = get_stack(host->sim);
+	struct gy_sim_task *task;
+
+	if (stack == NULL) {
+		return NULL;
+	}
+	task = (struct gy_sim_task *)gy_sim_get(sizeof(*task));
+	init(task, host->sim);
+	task->host = host;
+	task->number = host->tasks_made++;
+	task->run = call;
+	task->arg = arg;
+	task->stack = stack;
+	gy_sim_context_init(&task->context, stack->memory + GUARD_BYTES, STACK_BYTES, run);
+	gy_list_append(&host->tasks, &task->of_host);
+	gy_sim_task_ready(task);
+	return task;
+}
+
+void gy_sim_task_destroy(struct gy_sim_task *task)
+{
+	gy_assert(task != gy_sim_here);
+	gy_sim_timer_stop(task->sim, &task->timer);
+	gy_sim_task_unlist(task);
+	gy_list_remove(&task->of_host);
+	if (task->file != NULL) {
+		gy_sim_file_unref(task->file);
+	}
+	gy_sim_put(task->scratch);
+	put_stack(task->sim, task->stack);
+	gy_sim_put(task->specifics);
+	gy_sim_put(task);
+}
+
+void gy_sim_scheduler_init(struct gyre_sim *sim)
+{
+	struct gy_sim_scheduler *scheduler =
+		(struct gy_sim_scheduler *)gy_sim_get(sizeof(*scheduler));
+
+	sim->scheduler = scheduler;
+	gy_list_init(&scheduler->ready);
+	gy_list_init(&scheduler->stacks);
+	init(&scheduler->observer, sim);
+	scheduler->observer.observer = true;
+}
+
+void gy_sim_scheduler_fini(struct gyre_sim *sim)
+{
+	free_stacks(sim);
+	gy_sim_put(sim->scheduler->observer.specifics);
+	gy_sim_put(sim->scheduler->timers);
+	gy_sim_put(sim->scheduler);
+}

@@ -1,0 +1,73 @@
+/*
+ * Timers of a simulation: a binary heap by time, and by the order of their starts where times are
+ * the same.
+ */
+#include "base/assert.h"
+#include "sim/scheduler.h"
+
+static bool is_before(const struct gy_sim_timer *a, const struct gy_sim_timer *b)
+{
+	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->number < b->number;
+}
+
+static void set(struct gy_sim_scheduler *scheduler, uint32_t place, struct gy_sim_timer *timer)
+{
+	scheduler->timers[place] = timer;
+	timer->place = place;
+}
+
+/* Moves @timer from @place on up or down to where it belongs. */
+static void settle(struct gy_sim_scheduler *scheduler, uint32_t place, struct gy_sim_timer *timer)
+{
+	uint32_t child;
+
+	while (place > 1 && is_before(timer, scheduler->timers[place / 2])) {
+		set(scheduler, place, scheduler->timers[place / 2]);
+		place /= 2;
+	}
+	while ((child = place * 2) <= scheduler->timers_count) {
+		if (child < scheduler->timers_count &&
+		    is_before(scheduler->timers[child + 1], scheduler->timers[child])) {
+			child++;
+		}
+		if (!is_before(scheduler->timers[child], timer)) {
+			break;
+		}
+		set(scheduler, place, scheduler->timers[child]);
+		place = child;
+	}
+	set(scheduler, place, timer);
+}
+
+void gy_sim_timer_stop(struct gyre_sim *sim, struct gy_sim_timer *timer)
+{
+	struct gy_sim_scheduler *scheduler = sim->scheduler;
+	uint32_t place = timer->place;
+	struct gy_sim_timer *last;
+
+	if (place == 0) {
+		return;
+	}
+	gy_assert(scheduler->timers[place] == timer);
+	last = scheduler->timers[scheduler->timers_count--];
+	timer->place = 0;
+	if (last != timer) {
+		settle(scheduler, place, last);
+	}
+}
+
+void gy_sim_timer_start(struct gyre_sim *sim, struct gy_sim_timer *timer, uint64_t at_ns)
+{
+	struct gy_sim_scheduler *scheduler = sim->scheduler;
+
+	gy_sim_timer_stop(sim, timer);
+	if (at_ns == UINT64_MAX) {
+		return;
+	}
+	timer->at_ns = at_ns;
+	timer->number = ++scheduler->timer_number;
+	scheduler->timers_count++;
+	gy_sim_grow((void **)&scheduler->timers, &scheduler->timers_room,
+		    scheduler->timers_count + 1, sizeof(*scheduler->timers));
+	settle(scheduler, scheduler->timers_count, timer);
+}
