@@ -173,6 +173,7 @@ void gy_sim_disk_crash(struct gy_sim_host *host)
 		struct gy_sim_inode *inode = gy_container_of(item, struct gy_sim_inode, of_disk);
 
 		gy_sim_content_crash(inode);
+		inode->cached = false;
 		disk->used += inode->now.bytes;
 	}
 }

@@ -39,6 +39,7 @@ struct gy_sim_inode {
 	uint64_t number;
 	mode_t mode;	     /* type and permissions */
 	bool random;	     /* of devices: /dev/urandom, else /dev/null */
+	bool cached;	     /* it is in memory, so that an open need not wait */
 	uint32_t names;	     /* that lead to it */
 	uint32_t references; /* names, open files and changes */
 	uint64_t changed_ns; /* a date of the host */
@@ -127,6 +128,8 @@ void gy_sim_names_fini(struct gy_sim_disk *disk);
 
 /* Opens what is at @path, as open() does. A descriptor or a negative errno. */
 int gy_sim_disk_open(struct gy_sim_inode *from, const char *path, int flags, mode_t mode);
+/* The same, but -EAGAIN for what is not in memory, as what nobody has opened since the boot. */
+int gy_sim_disk_open_cached(struct gy_sim_inode *from, const char *path, int flags);
 /* The inode of an open file; NULL: it is something else, as a socket. */
 struct gy_sim_inode *gy_sim_file_inode(const struct gy_sim_file *file);
 /* The position for reads and writes that name none. Of a file of the disk. */

@@ -310,6 +310,7 @@ int gy_sim_disk_open(struct gy_sim_inode *from, const char *path, int flags, mod
 	}
 	of = (struct disk_file *)gy_sim_get(sizeof(*of));
 	of->inode = inode;
+	inode->cached = true;
 	gy_sim_inode_ref(inode);
 	gy_sim_file_init(&of->file,
 			 S_ISREG(inode->mode)	? &file_ops
@@ -321,4 +322,20 @@ int gy_sim_disk_open(struct gy_sim_inode *from, const char *path, int flags, mod
 		gy_sim_slot_at(r)->close_on_exec = (flags & O_CLOEXEC) != 0;
 	}
 	return r;
+}
+
+int gy_sim_disk_open_cached(struct gy_sim_inode *from, const char *path, int flags)
+{
+	enum { FORGOTTEN = 20000 /* of a million that were in memory */ };
+	struct gy_sim_place place;
+	int r = gy_sim_place_find(from, path, &place);
+
+	if (r == -ENAMETOOLONG) {
+		return r;
+	}
+	if (r < 0 || place.inode == NULL || !place.inode->cached ||
+	    gy_sim_happens(from->disk->host->sim, FORGOTTEN)) {
+		return -EAGAIN;
+	}
+	return gy_sim_disk_open(from, path, flags, 0);
 }

@@ -11,8 +11,6 @@
 #include "sim/disk.h"
 #include "sim/wrapped.h"
 
-enum { UNCACHED = 250000 /* opens of a million that would have to read from the disk */ };
-
 static struct gy_sim_inode *root(void)
 {
 	return gy_sim_host_here()->disk->root;
@@ -385,18 +383,21 @@ int __wrap_rmdir(const char *path)
 
 /* ---- calls without a name ---- */
 
-static long open_with_how(int folder, const char *path, const struct open_how *how)
+static int open_with_how(int folder, const char *path, const struct open_how *how)
 {
-	struct gyre_sim *sim = gy_sim_now_running();
+	struct gy_sim_inode *from;
+	int r = how == NULL ? -EFAULT : find_start(folder, path, &from);
 
-	if (how == NULL) {
-		return -EFAULT;
+	if (r < 0) {
+		return r;
 	}
-	if ((how->resolve & RESOLVE_CACHED) != 0 &&
-	    ((how->flags & (O_CREAT | O_TRUNC)) != 0 || gy_sim_happens(sim, UNCACHED))) {
-		return -EAGAIN;
+	gy_sim_yield(false);
+	if ((how->resolve & RESOLVE_CACHED) == 0) {
+		return gy_sim_disk_open(from, path, (int)how->flags, (mode_t)how->mode);
 	}
-	return open_at(folder, path, (int)how->flags, (mode_t)how->mode);
+	return (how->flags & (O_CREAT | O_TRUNC)) != 0
+		       ? -EAGAIN
+		       : gy_sim_disk_open_cached(from, path, (int)how->flags);
 }
 
 long __wrap_syscall(long number, ...)

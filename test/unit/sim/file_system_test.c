@@ -154,8 +154,9 @@ static int keep_a_log(void *arg)
 	return run_system(seen->lives++ == 0 ? write_records : check_records);
 }
 
-/* Two lives, with a crash after @crash_ns between them; how many records were synced. */
-static uint32_t keep_log(const struct gyre_sim_options *options, uint64_t crash_ns)
+/* Two lives, with a crash after @crash_ns between them. How many records were synced. */
+static uint32_t keep_log(const struct gyre_sim_options *options, uint64_t crash_ns,
+			 uint64_t *ret_digest)
 {
 	struct seen mine = { 0 };
 	struct gyre_sim *sim;
@@ -174,6 +175,7 @@ static uint32_t keep_log(const struct gyre_sim_options *options, uint64_t crash_
 	cr_assert_eq(gyre_sim_restart(sim, 0), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(10)), 0);
 	cr_assert(mine.ended);
+	*ret_digest = gyre_sim_digest(sim);
 	gyre_sim_destroy(sim);
 	return mine.synced;
 }
@@ -181,8 +183,9 @@ static uint32_t keep_log(const struct gyre_sim_options *options, uint64_t crash_
 Test(sim_files, are_written_and_read_by_actors)
 {
 	const struct gyre_sim_options options = { .seed = 1 };
+	uint64_t digest;
 
-	cr_assert_eq(keep_log(&options, GYRE_SECONDS(10)), RECORDS);
+	cr_assert_eq(keep_log(&options, GYRE_SECONDS(10), &digest), RECORDS);
 }
 
 Test(sim_files, have_what_was_synced_after_a_crash)
@@ -191,8 +194,11 @@ Test(sim_files, have_what_was_synced_after_a_crash)
 
 	for (uint64_t seed = 0; seed < 40; seed++) {
 		const struct gyre_sim_options options = { .seed = seed, .faults = 50000 };
-		uint32_t synced = keep_log(&options, GYRE_MILLISECONDS(seed) / 4);
+		uint64_t digests[2];
+		uint32_t synced = keep_log(&options, GYRE_MILLISECONDS(seed) / 4, &digests[0]);
 
+		cr_assert_eq(keep_log(&options, GYRE_MILLISECONDS(seed) / 4, &digests[1]), synced);
+		cr_assert_eq(digests[0], digests[1], "seed %u", (unsigned)seed);
 		in_between += synced > 0 && synced < RECORDS;
 	}
 	cr_assert(in_between > 5, "%u", in_between);
