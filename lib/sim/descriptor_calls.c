@@ -24,40 +24,81 @@ static bool may(const struct gy_sim_file *file, int mode)
 	return is == O_RDWR || is == mode;
 }
 
-static int64_t do_read(int fd, const struct iovec *slices, int count, uint64_t offset)
+static int check(const struct gy_sim_file *file, int mode, int count)
 {
-	struct gy_sim_file *file = gy_sim_file_at(fd);
-	int64_t r;
-
-	if (file == NULL || !may(file, O_RDONLY)) {
+	if (file == NULL || !may(file, mode)) {
 		return -EBADF;
 	}
-	if (file->ops->read == NULL || count < 0 || count > IOV_MAX) {
+	if ((mode == O_RDONLY ? file->ops->read : file->ops->write) == NULL || count < 0 ||
+	    count > IOV_MAX) {
 		return -EINVAL;
 	}
+	return 0;
+}
+
+/* Another task may close the descriptor while this one waits, so it is looked up each time. */
+static int64_t do_read(int fd, const struct iovec *slices, int count)
+{
+	struct gy_sim_file *file;
+	int64_t r;
+
 	gy_sim_yield(false);
 	do {
-		r = file->ops->read(file, slices, (uint32_t)count, offset);
+		file = gy_sim_file_at(fd);
+		r = check(file, O_RDONLY, count);
+		if (r == 0) {
+			r = file->ops->read(file, slices, (uint32_t)count, GY_SIM_AT_POSITION);
+		}
 	} while (r == -EAGAIN && gy_sim_file_wait(file, EPOLLIN, 0, UINT64_MAX) == 0);
 	return r;
 }
 
-static int64_t do_write(int fd, const struct iovec *slices, int count, uint64_t offset)
+static int64_t write_some(int fd, const struct iovec *slices, int count)
 {
-	struct gy_sim_file *file = gy_sim_file_at(fd);
+	struct gy_sim_file *file;
 	int64_t r;
 
-	if (file == NULL || !may(file, O_WRONLY)) {
-		return -EBADF;
-	}
-	if (file->ops->write == NULL || count < 0 || count > IOV_MAX) {
-		return -EINVAL;
-	}
 	gy_sim_yield(false);
 	do {
-		r = file->ops->write(file, slices, (uint32_t)count, offset);
+		file = gy_sim_file_at(fd);
+		r = check(file, O_WRONLY, count);
+		if (r == 0) {
+			r = file->ops->write(file, slices, (uint32_t)count, GY_SIM_AT_POSITION);
+		}
 	} while (r == -EAGAIN && gy_sim_file_wait(file, EPOLLOUT, 0, UINT64_MAX) == 0);
 	return r;
+}
+
+/* Whether a write waits until all is written. */
+static bool takes_all(const struct gy_sim_file *file)
+{
+	return file != NULL && (file->flags & O_NONBLOCK) == 0 &&
+	       (file->ops->type == S_IFIFO || file->ops->type == S_IFSOCK);
+}
+
+static int64_t do_write(int fd, const struct iovec *slices, int count)
+{
+	int64_t done = write_some(fd, slices, count);
+	size_t all = done < 0 ? 0 : gy_sim_slices_bytes(slices, (uint32_t)count);
+	unsigned char *bytes;
+	int64_t r = 1;
+
+	if (done <= 0 || (size_t)done == all || !takes_all(gy_sim_file_at(fd))) {
+		return done;
+	}
+	bytes = (unsigned char *)gy_sim_get(all);
+	gy_sim_here->scratch = bytes;
+	(void)gy_sim_gather(slices, (uint32_t)count, 0, bytes, all);
+	while ((size_t)done < all && r > 0) {
+		const struct iovec rest = { .iov_base = bytes + done,
+					    .iov_len = all - (size_t)done };
+
+		r = write_some(fd, &rest, 1);
+		done += r > 0 ? r : 0;
+	}
+	gy_sim_here->scratch = NULL;
+	gy_sim_put(bytes);
+	return done;
 }
 
 ssize_t __wrap_read(int fd, void *memory, size_t bytes)
@@ -67,7 +108,7 @@ ssize_t __wrap_read(int fd, void *memory, size_t bytes)
 	if (gy_sim_here == NULL) {
 		return __real_read(fd, memory, bytes);
 	}
-	return gy_sim_count(do_read(fd, &slice, 1, GY_SIM_AT_POSITION));
+	return gy_sim_count(do_read(fd, &slice, 1));
 }
 
 ssize_t __wrap_readv(int fd, const struct iovec *slices, int count)
@@ -75,7 +116,7 @@ ssize_t __wrap_readv(int fd, const struct iovec *slices, int count)
 	if (gy_sim_here == NULL) {
 		return __real_readv(fd, slices, count);
 	}
-	return gy_sim_count(do_read(fd, slices, count, GY_SIM_AT_POSITION));
+	return gy_sim_count(do_read(fd, slices, count));
 }
 
 ssize_t __wrap_write(int fd, const void *bytes, size_t count)
@@ -85,7 +126,7 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t count)
 	if (gy_sim_here == NULL) {
 		return __real_write(fd, bytes, count);
 	}
-	return gy_sim_count(do_write(fd, &slice, 1, GY_SIM_AT_POSITION));
+	return gy_sim_count(do_write(fd, &slice, 1));
 }
 
 ssize_t __wrap_writev(int fd, const struct iovec *slices, int count)
@@ -93,7 +134,7 @@ ssize_t __wrap_writev(int fd, const struct iovec *slices, int count)
 	if (gy_sim_here == NULL) {
 		return __real_writev(fd, slices, count);
 	}
-	return gy_sim_count(do_write(fd, slices, count, GY_SIM_AT_POSITION));
+	return gy_sim_count(do_write(fd, slices, count));
 }
 
 /* ---- numbers ---- */

@@ -37,8 +37,11 @@ static void *write_late(void *arg)
 	const int *fds = (const int *)arg;
 
 	for (char i = 0; i < 10; i++) {
-		disk_pause(GYRE_MILLISECONDS(10));
-		cr_assert_eq(write(fds[1], disk_fill(i, 20000), 20000), 20000);
+		char bytes[20000];
+
+		disk_pause(GYRE_MILLISECONDS(i < 5 ? 10 : 0));
+		memset(bytes, i, sizeof(bytes));
+		cr_assert_eq(write(fds[1], bytes, sizeof(bytes)), sizeof(bytes));
 	}
 	cr_assert_eq(close(fds[1]), 0);
 	return NULL;
@@ -69,6 +72,40 @@ static int read_all(void *arg)
 Test(sim_pipe, has_its_reader_wait_until_the_last_writer_closes)
 {
 	disk_let(1, read_all);
+}
+
+static void *read_slowly(void *arg)
+{
+	static char bytes[1000];
+	const int *fds = (const int *)arg;
+	size_t done = 0;
+
+	while (done < 2 * PIPE_BYTES) {
+		ssize_t count = read(fds[0], bytes, sizeof(bytes));
+
+		cr_assert(count > 0);
+		done += (size_t)count;
+		disk_pause(GYRE_MICROSECONDS(100));
+	}
+	return NULL;
+}
+
+static int write_much(void *arg)
+{
+	static char bytes[2 * PIPE_BYTES];
+	pthread_t reader;
+	int fds[2];
+
+	cr_assert_eq(pipe(fds), 0);
+	cr_assert_eq(pthread_create(&reader, NULL, read_slowly, fds), 0);
+	cr_assert_eq(write(fds[1], bytes, sizeof(bytes)), sizeof(bytes));
+	(void)pthread_join(reader, NULL);
+	return disk_done(arg);
+}
+
+Test(sim_pipe, has_its_writer_wait_until_all_is_written)
+{
+	disk_let(6, write_much);
 }
 
 /* ---- at once ---- */
