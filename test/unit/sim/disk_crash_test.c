@@ -3,6 +3,7 @@
  * that may be.
  */
 #include <sys/file.h>
+#include <sys/random.h>
 
 #include "disk_rig.h"
 
@@ -340,4 +341,90 @@ Test(sim_crash, is_the_same_for_the_same_seed)
 		cr_assert_eq(digest_of(seed), digest_of(seed));
 	}
 	cr_assert_neq(digest_of(1), digest_of(2));
+}
+
+/* ---- anything ---- */
+
+enum { PATHS = 9, OPEN = 6, STEPS = 300 };
+
+static const char *const folders[] = { "/", "/p", "/p/q" };
+static const char *const paths[PATHS] = { "/a",	  "/b",	    "/c",     "/p/a", "/p/b",
+					  "/p/q", "/p/q/a", "/p/q/b", "/p" };
+
+static uint32_t draw(uint32_t count)
+{
+	uint32_t random;
+
+	cr_assert_eq(getrandom(&random, sizeof(random), 0), sizeof(random));
+	return random % count;
+}
+
+/* What fails does so because of how things are, and changes nothing. */
+static void do_something(int fds[OPEN])
+{
+	const char *path = paths[draw(PATHS)];
+	int *fd = &fds[draw(OPEN)];
+
+	switch (draw(9)) {
+	case 0:
+	case 1:
+		(void)close(*fd);
+		*fd = open(path, O_RDWR | O_CREAT | (draw(3) == 0 ? O_TRUNC : 0), 0600);
+		break;
+	case 2:
+	case 3:
+		(void)!pwrite(*fd, disk_fill('x', 6000), 1 + draw(6000), draw(6000));
+		break;
+	case 4:
+		(void)!ftruncate(*fd, draw(9000));
+		break;
+	case 5:
+		(void)fsync(*fd);
+		break;
+	case 6:
+		(void)rename(path, paths[draw(PATHS)]);
+		break;
+	case 7:
+		(void)(unlink(path) < 0 ? rmdir(path) : 0);
+		break;
+	default:
+		(void)mkdir(folders[draw(3)], 0700);
+		break;
+	}
+}
+
+static int do_anything(void *arg)
+{
+	int fds[OPEN];
+
+	(void)arg;
+	memset(fds, -1, sizeof(fds));
+	for (uint32_t i = 0; i < STEPS; i++) {
+		do_something(fds);
+	}
+	disk_stay();
+	return 0;
+}
+
+Test(sim_crash, leaves_a_disk_in_order_whatever_was_done)
+{
+	const struct gyre_sim_disk disk = { .capacity_bytes = 20000, .errors = 10000 };
+
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct gyre_sim *sim = sim_make(seed);
+
+		(void)sim_add(sim, "alpha", do_anything, NULL);
+		cr_assert_eq(gyre_sim_disk(sim, 0, &disk), 0);
+		for (uint32_t life = 0; life < 5; life++) {
+			uint64_t ns = gyre_sim_random(sim) % GYRE_MILLISECONDS(6);
+
+			cr_assert_eq(gyre_sim_run(sim, ns), 0);
+			cr_assert_eq(gyre_sim_crash(sim, 0), 0);
+			for (uint32_t i = 0; i < PATHS; i++) {
+				cr_assert_leq(gyre_sim_disk_read(sim, 0, paths[i], NULL, 0), 20000);
+			}
+			cr_assert_eq(gyre_sim_restart(sim, 0), 0);
+		}
+		gyre_sim_destroy(sim);
+	}
 }
