@@ -19,6 +19,8 @@ from check_docs import PARAMETER, PART, SIZED, TITLE, Comment, needless_parts, w
 
 FOLDER = os.path.join("include", "gyre")
 UMBRELLA = os.path.join(FOLDER, "gyre.h")
+# Headers of other libraries, which gyre.h does not include.
+APART = [("sim", "Simulation", "hosts, a network, disks and clocks that are simulated")]
 HEADING = re.compile(r"^/\* ---- (.+) ---- \*/$")
 TITLED = re.compile(r"^/\*\s*(.*?)\s*\*/\n#include <gyre/(\w+)\.h>$", re.MULTILINE | re.DOTALL)
 ERROR = re.compile(r"^((?:-E[A-Z0-9]+(?:, )?)+|NULL|GYRE_NOBODY|others)\s+(\S.*)$")
@@ -430,6 +432,9 @@ def contents(root):
             found.append((heading.group(1), []))
         else:
             found[-1][1].extend((name, title) for title, name in TITLED.findall(piece))
+    for name, heading, title in APART:
+        if os.path.exists(os.path.join(root, FOLDER, name + ".h")):
+            found.append((heading, [(name, title)]))
     return found
 
 

@@ -19,7 +19,7 @@
  *	r = gyre_sim_host(sim, "alpha", boot, NULL, &alpha);
  *	r = gyre_sim_host(sim, "beta", boot, NULL, &beta);
  *	r = gyre_sim_run(sim, GYRE_SECONDS(10));
- *	r = gyre_sim_link(sim, alpha, beta, &(struct gyre_sim_link){ .cut = true });
+ *	r = gyre_sim_link_set(sim, alpha, beta, &(struct gyre_sim_link){ .cut = true });
  *	...
  *
  * All that can go one way or another follows from the seed: which thread goes on next, how long a
@@ -281,7 +281,7 @@ GYRE_API int gyre_sim_restart(struct gyre_sim *sim, uint32_t host);
 GYRE_API int gyre_sim_signal(struct gyre_sim *sim, uint32_t host, int signo);
 
 /**
- * gyre_sim_link() - says how packets get from one host to another, from now on
+ * gyre_sim_link_set() - says how packets get from one host to another, from now on
  * @sim: the simulation
  * @from: the number of one host
  * @to: that of another; the way back is a link of its own
@@ -294,11 +294,11 @@ GYRE_API int gyre_sim_signal(struct gyre_sim *sim, uint32_t host, int signo);
  * Context: any thread, which is the simulation's; outside of hosts.
  * Since: 0.1
  */
-GYRE_API int gyre_sim_link(struct gyre_sim *sim, uint32_t from, uint32_t to,
-			   const struct gyre_sim_link *link);
+GYRE_API int gyre_sim_link_set(struct gyre_sim *sim, uint32_t from, uint32_t to,
+			       const struct gyre_sim_link *link);
 
 /**
- * gyre_sim_disk() - says what the disk of a host is like from now on
+ * gyre_sim_disk_set() - says what the disk of a host is like from now on
  * @sim: the simulation
  * @host: the host, up or down
  * @disk: copied; NULL for a disk without trouble
@@ -319,7 +319,8 @@ GYRE_API int gyre_sim_link(struct gyre_sim *sim, uint32_t from, uint32_t to,
  * Context: any thread, which is the simulation's; outside of hosts.
  * Since: 0.1
  */
-GYRE_API int gyre_sim_disk(struct gyre_sim *sim, uint32_t host, const struct gyre_sim_disk *disk);
+GYRE_API int gyre_sim_disk_set(struct gyre_sim *sim, uint32_t host,
+			       const struct gyre_sim_disk *disk);
 
 /**
  * gyre_sim_disk_write() - puts a file on the disk of a host

@@ -197,7 +197,7 @@ static struct gy_sim_disk *find_disk(const struct gyre_sim *sim, uint32_t host)
 	return sim == NULL || host >= sim->hosts_count ? NULL : sim->hosts[host]->disk;
 }
 
-int gyre_sim_disk(struct gyre_sim *sim, uint32_t host, const struct gyre_sim_disk *options)
+int gyre_sim_disk_set(struct gyre_sim *sim, uint32_t host, const struct gyre_sim_disk *options)
 {
 	static const struct gyre_sim_disk ordinary;
 	struct gy_sim_disk *disk = find_disk(sim, host);

@@ -115,11 +115,12 @@ static void forget(struct gy_sim_disk *disk, struct change *change)
 
 static void undo(struct gy_sim_disk *disk, struct change *change)
 {
+	gy_assert(change->replaced == NULL || change->to.folder != NULL);
 	if (change->to.folder != NULL) {
 		remove_entry(&change->to);
-	}
-	if (change->replaced != NULL) {
-		add_entry(&change->to, change->replaced);
+		if (change->replaced != NULL) {
+			add_entry(&change->to, change->replaced);
+		}
 	}
 	if (change->from.folder != NULL) {
 		add_entry(&change->from, change->inode);

@@ -81,7 +81,7 @@ void gy_sim_scheduler_fini(struct gyre_sim *sim);
 /* ---- task.c ---- */
 
 /* A task that is ready to run. NULL: there is no memory for its stack. */
-struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*run)(void *arg),
+struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*call)(void *arg),
 				       void *arg);
 /* Ends a task where it stands: what it had on its stack is lost. It is not running. */
 void gy_sim_task_destroy(struct gy_sim_task *task);

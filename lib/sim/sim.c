@@ -241,8 +241,8 @@ int gyre_sim_signal(struct gyre_sim *sim, uint32_t host, int signo)
 	return found->up ? gy_sim_signal_send(found, signo) : -ESRCH;
 }
 
-int gyre_sim_link(struct gyre_sim *sim, uint32_t from, uint32_t to,
-		  const struct gyre_sim_link *link)
+int gyre_sim_link_set(struct gyre_sim *sim, uint32_t from, uint32_t to,
+		      const struct gyre_sim_link *link)
 {
 	static const struct gyre_sim_link ordinary;
 
@@ -267,7 +267,7 @@ void gyre_sim_heal(struct gyre_sim *sim)
 	for (uint32_t from = 0; from < sim->hosts_count; from++) {
 		for (uint32_t to = 0; to < sim->hosts_count; to++) {
 			if (from != to) {
-				(void)gyre_sim_link(sim, from, to, NULL);
+				(void)gyre_sim_link_set(sim, from, to, NULL);
 			}
 		}
 	}

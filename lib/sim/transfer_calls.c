@@ -21,14 +21,14 @@ uint64_t gy_sim_until_ns(uint64_t timeout_ns)
 	return timeout_ns == 0 ? UINT64_MAX : gy_sim_here->sim->now_ns + timeout_ns;
 }
 
-int gy_sim_socket_wait(struct gy_sim_socket *socket, uint32_t events, int flags, uint64_t until)
+int gy_sim_socket_wait(struct gy_sim_socket *socket, uint32_t events, int flags, uint64_t until_ns)
 {
 	bool is_ready = (socket->file.ops->events(&socket->file) & events) != 0;
 	uint64_t soon_ns = gy_sim_here->sim->now_ns + look_again_ns;
 	int r;
 
-	if (!is_ready || until <= soon_ns) {
-		return gy_sim_file_wait(&socket->file, events, flags, until);
+	if (!is_ready || until_ns <= soon_ns) {
+		return gy_sim_file_wait(&socket->file, events, flags, until_ns);
 	}
 	if ((socket->file.flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0) {
 		return -EAGAIN;

@@ -20,7 +20,7 @@ struct seen {
 static void run(struct gyre_sim *sim, const struct seen *seen, const struct gyre_sim_link *link)
 {
 	if (link != NULL) {
-		cr_assert_eq(gyre_sim_link(sim, 1, 0, link), 0);
+		cr_assert_eq(gyre_sim_link_set(sim, 1, 0, link), 0);
 	}
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
 	cr_assert(seen->served && seen->called);

@@ -274,9 +274,9 @@ Test(sim_crash, loses_what_a_sync_has_failed_for_whatever_a_later_one_says)
 
 		(void)sim_add(sim, "alpha", sync_twice, results);
 		cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
-		cr_assert_eq(gyre_sim_disk(sim, 0, &failing), 0);
+		cr_assert_eq(gyre_sim_disk_set(sim, 0, &failing), 0);
 		cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(2)), 0);
-		cr_assert_eq(gyre_sim_disk(sim, 0, NULL), 0);
+		cr_assert_eq(gyre_sim_disk_set(sim, 0, NULL), 0);
 		cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(3)), 0);
 		cr_assert(results[0] == -1 && results[1] == 0);
 		cr_assert_eq(look(sim, "/a", bytes), 512);
@@ -414,7 +414,7 @@ Test(sim_crash, leaves_a_disk_in_order_whatever_was_done)
 		struct gyre_sim *sim = sim_make(seed);
 
 		(void)sim_add(sim, "alpha", do_anything, NULL);
-		cr_assert_eq(gyre_sim_disk(sim, 0, &disk), 0);
+		cr_assert_eq(gyre_sim_disk_set(sim, 0, &disk), 0);
 		for (uint32_t life = 0; life < 5; life++) {
 			uint64_t ns = gyre_sim_random(sim) % GYRE_MILLISECONDS(6);
 

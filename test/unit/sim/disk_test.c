@@ -255,7 +255,7 @@ Test(sim_disk, refuses_what_it_has_no_room_for)
 	bool done = false;
 
 	(void)sim_add(sim, "alpha", fill_it, &done);
-	cr_assert_eq(gyre_sim_disk(sim, 0, &disk), 0);
+	cr_assert_eq(gyre_sim_disk_set(sim, 0, &disk), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
 	cr_assert(done);
 	cr_assert_eq(gyre_sim_disk_write(sim, 0, "/c", "c", 1), -ENOSPC);
@@ -282,8 +282,8 @@ Test(sim_disk, has_errors)
 	bool done = false;
 
 	(void)sim_add(sim, "alpha", meet_errors, &done);
-	cr_assert_eq(gyre_sim_disk(sim, 0, &wrong), -EINVAL);
-	cr_assert_eq(gyre_sim_disk(sim, 0, &disk), 0);
+	cr_assert_eq(gyre_sim_disk_set(sim, 0, &wrong), -EINVAL);
+	cr_assert_eq(gyre_sim_disk_set(sim, 0, &disk), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
 	cr_assert(done);
 	gyre_sim_destroy(sim);
@@ -308,7 +308,7 @@ Test(sim_disk, takes_its_time)
 	bool done = false;
 
 	(void)sim_add(sim, "alpha", sync_slowly, &done);
-	cr_assert_eq(gyre_sim_disk(sim, 0, &disk), 0);
+	cr_assert_eq(gyre_sim_disk_set(sim, 0, &disk), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(9)), 0);
 	cr_assert(!done);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(30)), 0);

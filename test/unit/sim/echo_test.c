@@ -111,8 +111,8 @@ static uint64_t run(const struct gyre_sim_options *options, gyre_sim_boot_fn cal
 	(void)sim_add(sim, "alpha", serve, &seen);
 	(void)sim_add(sim, "beta", caller, &seen);
 	if (link != NULL) {
-		cr_assert_eq(gyre_sim_link(sim, 0, 1, link), 0);
-		cr_assert_eq(gyre_sim_link(sim, 1, 0, link), 0);
+		cr_assert_eq(gyre_sim_link_set(sim, 0, 1, link), 0);
+		cr_assert_eq(gyre_sim_link_set(sim, 1, 0, link), 0);
 	}
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(300)), 0);
 	cr_assert(seen.served);
@@ -384,7 +384,7 @@ static void make_trouble(struct gyre_sim *sim)
 	} else if (kind == 3) {
 		gyre_sim_heal(sim);
 	} else {
-		cr_assert_eq(gyre_sim_link(sim, from, 1 - from, &link), 0);
+		cr_assert_eq(gyre_sim_link_set(sim, from, 1 - from, &link), 0);
 	}
 }
 

@@ -230,7 +230,7 @@ Test(sim_files, are_waited_for_no_longer_than_was_asked_for)
 	struct seen mine = { 0 };
 
 	(void)sim_add(sim, "alpha", open_slowly, &mine);
-	cr_assert_eq(gyre_sim_disk(sim, 0, &slow), 0);
+	cr_assert_eq(gyre_sim_disk_set(sim, 0, &slow), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(2)), 0);
 	cr_assert(mine.ended);
 	cr_assert_eq(mine.error, -ETIMEDOUT);

@@ -194,7 +194,7 @@ Test(sim_listener, makes_one_connection_of_all_that_was_sent_over_a_clogged_link
 	struct seen seen = { 0 };
 	struct gyre_sim *sim = net_make(5, serve_once, call_patiently, &seen);
 
-	cr_assert_eq(gyre_sim_link(sim, 1, 0, &clog), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &clog), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
 	cr_assert(!seen.called);
 	gyre_sim_heal(sim);

@@ -168,7 +168,7 @@ Test(sim_stream, gives_up_connecting_over_a_link_that_is_cut)
 	struct seen seen = { 0 };
 	struct gyre_sim *sim = net_make(5, serve_nobody, call_and_time, &seen);
 
-	cr_assert_eq(gyre_sim_link(sim, 1, 0, &cut), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &cut), 0);
 	run(sim, &seen, GYRE_SECONDS(200));
 	cr_assert_eq(seen.r, -ETIMEDOUT);
 	cr_assert_eq((seen.took_ns + GYRE_MILLISECONDS(100)) / GYRE_SECONDS(1), 127);
@@ -470,8 +470,8 @@ Test(sim_stream, brings_all_bytes_in_order_over_a_link_that_loses_and_delays)
 		struct seen seen = { 0 };
 		struct gyre_sim *sim = net_make(seed, serve_all, call_with_much, &seen);
 
-		cr_assert_eq(gyre_sim_link(sim, 0, 1, &bad), 0);
-		cr_assert_eq(gyre_sim_link(sim, 1, 0, &bad), 0);
+		cr_assert_eq(gyre_sim_link_set(sim, 0, 1, &bad), 0);
+		cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &bad), 0);
 		run(sim, &seen, GYRE_SECONDS(600));
 		cr_assert_eq(seen.bytes, BIG);
 	}
@@ -496,11 +496,11 @@ static void run_with_trouble(const struct gyre_sim_link *trouble, struct seen *s
 	const struct gyre_sim_link slow = { .delay_ns = GYRE_MILLISECONDS(20) };
 	struct gyre_sim *sim = net_make(11, serve_all, call_with_much, seen);
 
-	cr_assert_eq(gyre_sim_link(sim, 1, 0, &slow), 0);
-	cr_assert_eq(gyre_sim_link(sim, 0, 1, &slow), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &slow), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 0, 1, &slow), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(120)), 0);
 	cr_assert(seen->bytes > 0 && seen->bytes < BIG);
-	cr_assert_eq(gyre_sim_link(sim, 1, 0, trouble), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, trouble), 0);
 	cr_assert_eq(gyre_sim_run(sim, trouble_ns), 0);
 	cr_assert(!seen->served);
 	gyre_sim_heal(sim);
@@ -568,7 +568,7 @@ static void run_cut_after_a_second(uint64_t seed, gyre_sim_boot_fn call, struct 
 	struct gyre_sim *sim = net_make(seed, serve_and_stay, call, seen);
 
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
-	cr_assert_eq(gyre_sim_link(sim, 1, 0, &cut), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &cut), 0);
 	run(sim, seen, GYRE_SECONDS(2000));
 }
 
@@ -737,8 +737,8 @@ static uint64_t digest_of(uint64_t seed)
 	struct gyre_sim *sim = net_make(seed, serve_all, call_with_much, &seen);
 	uint64_t digest;
 
-	cr_assert_eq(gyre_sim_link(sim, 0, 1, &bad), 0);
-	cr_assert_eq(gyre_sim_link(sim, 1, 0, &bad), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 0, 1, &bad), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &bad), 0);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(100)), 0);
 	cr_assert(seen.served && seen.called);
 	digest = gyre_sim_digest(sim);
