@@ -35,6 +35,7 @@ MACROS = os.path.join("lib", "system", "layouts.h")
 INLINES = os.path.join("lib", "gyre.inline")
 VERSION = os.path.join("include", "gyre", "version.h")
 HEADERS = os.path.join("include", "gyre")
+SIMULATOR = "sim.h"  # of libgyre-sim, which only tests link with, and which promises nothing yet
 # The size of a type and its encoding stands in the type; snapshots and lines of the log are the library's memory.
 SELF_SIZED = {"gyre_encoding", "gyre_log_line", "gyre_snapshot", "gyre_type"}
 ADVICE = "scripts/check_abi.py --keep lists it; an incompatible change raises the soname"
@@ -92,6 +93,8 @@ class Headers:
         self.structs, self.places, self.inside, self.sized = {}, {}, set(), set()
         texts = {}
         for path in csource.find(root, [HEADERS], (".h",)):
+            if os.path.basename(path) == SIMULATOR:
+                continue
             source = csource.load(root, path)
             for declaration in source.declarations:
                 self._declaration(path, declaration)
