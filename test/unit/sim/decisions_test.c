@@ -1,0 +1,145 @@
+/*
+ * Decisions: recorded, replayed and left out; and the trace of what happened.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net_rig.h"
+
+enum { ROUNDS = 200 };
+
+static int serve(void *arg)
+{
+	int fd = net_bind(SOCK_DGRAM, NET_PORT);
+
+	(void)arg;
+	for (;;) {
+		struct sockaddr_in from;
+		socklen_t bytes = sizeof(from);
+		uint32_t number;
+
+		if (recvfrom(fd, &number, sizeof(number), 0, (struct sockaddr *)&from, &bytes) ==
+		    sizeof(number)) {
+			(void)sendto(fd, &number, sizeof(number), 0, (struct sockaddr *)&from,
+				     bytes);
+		}
+	}
+	return 0;
+}
+
+static int call(void *arg)
+{
+	const struct timeval patience = { .tv_usec = 100000 };
+	uint32_t *answers = (uint32_t *)arg;
+	int fd = net_connect_type(SOCK_DGRAM, 0, NET_PORT);
+
+	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	net_pause(GYRE_MILLISECONDS(10));
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		uint32_t back;
+
+		(void)send(fd, &i, sizeof(i), 0);
+		*answers += recv(fd, &back, sizeof(back), 0) == sizeof(back);
+	}
+	return 0;
+}
+
+/* How many answers came over links that lose a tenth; and the digest. */
+static uint32_t play(const struct gyre_sim_options *options, uint64_t *ret_digest)
+{
+	const struct gyre_sim_link link = { .loss = 100000, .jitter_ns = GYRE_MILLISECONDS(1) };
+	struct gyre_sim *sim;
+	uint32_t answers = 0;
+
+	cr_assert_eq(gyre_sim_create(options, &sim), 0);
+	(void)sim_add(sim, "alpha", serve, NULL);
+	(void)sim_add(sim, "beta", call, &answers);
+	cr_assert_eq(gyre_sim_link_set(sim, 0, 1, &link), 0);
+	cr_assert_eq(gyre_sim_link_set(sim, 1, 0, &link), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(100)), 0);
+	*ret_digest = gyre_sim_digest(sim);
+	gyre_sim_destroy(sim);
+	return answers;
+}
+
+static void make_path(char *path)
+{
+	int fd = mkstemp(path);
+
+	cr_assert(fd >= 0);
+	(void)close(fd);
+}
+
+Test(sim_decisions, that_were_recorded_are_taken_again_whatever_the_seed_would_have)
+{
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	uint64_t recorded;
+	uint64_t replayed;
+	uint32_t answers;
+
+	make_path(path);
+	answers = play(&(struct gyre_sim_options){ .seed = 11, .record = path }, &recorded);
+	cr_assert(answers > ROUNDS / 2 && answers < ROUNDS);
+	cr_assert_eq(play(&(struct gyre_sim_options){ .seed = 11, .replay = path }, &replayed),
+		     answers);
+	cr_assert_eq(replayed, recorded);
+	cr_assert_eq(play(&(struct gyre_sim_options){ .seed = 12, .replay = path }, &replayed),
+		     answers);
+	cr_assert_eq(replayed, recorded);
+	cr_assert_neq(play(&(struct gyre_sim_options){ .seed = 12 }, &replayed), 0);
+	cr_assert_neq(replayed, recorded);
+	(void)unlink(path);
+}
+
+Test(sim_decisions, that_are_left_out_are_the_ordinary_ones)
+{
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	uint64_t digest;
+
+	make_path(path);
+	cr_assert_eq(play(&(struct gyre_sim_options){ .seed = 11, .replay = path }, &digest),
+		     ROUNDS);
+	(void)unlink(path);
+}
+
+Test(sim_decisions, are_refused_where_a_file_is_none_of_them)
+{
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	const struct gyre_sim_options options = { .replay = path };
+	const struct gyre_sim_options absent = { .replay = "/nowhere/at/all" };
+	struct gyre_sim *sim;
+	FILE *file;
+
+	make_path(path);
+	file = fopen(path, "we");
+	cr_assert_not_null(file);
+	cr_assert(fputs("12 1\nnothing\n", file) >= 0);
+	(void)fclose(file);
+	cr_assert_eq(gyre_sim_create(&options, &sim), -EBADMSG);
+	cr_assert_eq(gyre_sim_create(&absent, &sim), -ENOENT);
+	(void)unlink(path);
+}
+
+Test(sim_decisions, show_in_the_trace)
+{
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	char line[512];
+	uint32_t boots = 0;
+	uint32_t losses = 0;
+	uint64_t digest;
+	uint32_t answers;
+	FILE *file;
+
+	make_path(path);
+	answers = play(&(struct gyre_sim_options){ .seed = 11, .trace = path }, &digest);
+	file = fopen(path, "re");
+	cr_assert_not_null(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		boots += strstr(line, " boots") != NULL;
+		losses += strstr(line, "lost") != NULL;
+	}
+	(void)fclose(file);
+	cr_assert_eq(boots, 2);
+	cr_assert_eq(losses, ROUNDS - answers);
+	(void)unlink(path);
+}
