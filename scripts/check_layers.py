@@ -23,7 +23,8 @@ import sys
 import csource
 
 FLOORS = ["base", "ring", "loop", "actor", "buffer", "channel", "net", "remote", "stream", "system", "sim"]
-ROOMS = {"actor": "open", "channel": "closed", "net": "closed", "remote": "open", "stream": "open", "system": "apart"}
+ROOMS = {"actor": "open", "channel": "closed", "net": "closed", "remote": "open", "stream": "open", "system": "apart",
+         "sim": "open"}
 EXCEPTIONS = {
     ("lib/channel/events.c", "channel/file/region.h"):
         "the head of a pipeline takes regions of files, as it takes bytes",

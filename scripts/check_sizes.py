@@ -19,7 +19,7 @@ FOLDERS = ["lib", "include", "apps", "perf", "test"]
 FUNCTION_LINES = 70
 FUNCTION_PARAMETERS = 6
 GIVEN_PARAMETERS = {  # functions whose parameters another library decides
-    ("lib/sim/hash_table_calls.c", "__wrap__cds_lfht_new"): "those of liburcu",
+    ("lib/sim/process/hash_table_calls.c", "__wrap__cds_lfht_new"): "those of liburcu",
     ("lib/net/connect/resolve.c", "receive_theirs"): "the receive call of struct ares_socket_functions",
 }
 DECLARING = {"GY_SIM_WRAPPED"}  # macros that declare functions of other libraries
@@ -44,7 +44,7 @@ BANNED = [
     ("printf fprintf vprintf vfprintf dprintf perror puts fputs putchar", ["lib"],
      ["lib/base/log.c", "lib/sim/", "lib/system/observe/snapshot_print.c"], "goes round the log: use gy_log()"),
     ("malloc calloc realloc reallocarray free aligned_alloc posix_memalign strdup strndup", ["lib"],
-     ["lib/base/", "lib/sim/memory.c"], "goes round the one way to the heap: use base/memory.h or a pool"),
+     ["lib/base/", "lib/sim/process/memory.c"], "goes round the one way to the heap: use base/memory.h or a pool"),
     ("exit", ["lib"], [], "is the program's decision: return an error"),
 ]
 

@@ -8,8 +8,8 @@
 
 #include "base/assert.h"
 #include "base/macros.h"
+#include "sim/descriptor/table.h"
 #include "sim/scheduler.h"
-#include "sim/table.h"
 
 static const uint64_t million = 1000000;
 static const uint64_t date_base_ns = UINT64_C(1767225600000000000); /* the first of January 2026 */

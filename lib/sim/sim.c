@@ -14,9 +14,9 @@
 #include "base/random.h"
 #include "sim/checks.h"
 #include "sim/decisions.h"
-#include "sim/disk.h"
+#include "sim/disk/disk.h"
+#include "sim/process/signals.h"
 #include "sim/scheduler.h"
-#include "sim/signals.h"
 
 enum { CPUS_DEFAULT = 2, CPUS_MAX = 64 };
 

@@ -167,7 +167,7 @@ struct gy_sim_host {
 	struct gy_sim_disk *disk;    /* survives crashes: disk.c */
 };
 
-/* ---- file.c: open descriptors ---- */
+/* ---- descriptor/file.c: open descriptors ---- */
 
 /*
  * What descriptors stand for, as the kernel's open file descriptions: several descriptors can stand
@@ -238,7 +238,7 @@ size_t gy_sim_gather(const struct iovec *slices, uint32_t count, size_t skip, vo
 		     size_t room);
 size_t gy_sim_slices_bytes(const struct iovec *slices, uint32_t count);
 
-/* ---- net.c: addresses, links ---- */
+/* ---- net/net.c: addresses, links ---- */
 
 void gy_sim_net_init(struct gyre_sim *sim);
 void gy_sim_net_fini(struct gyre_sim *sim);
@@ -256,7 +256,7 @@ int gy_sim_socket_file_status(const struct gy_sim_host *host, const char *path,
 int gy_sim_socket_file_set_mode(struct gy_sim_host *host, const char *path, mode_t mode);
 int gy_sim_socket_file_remove(struct gy_sim_host *host, const char *path);
 
-/* ---- disk.c ---- */
+/* ---- disk/disk.c ---- */
 
 void gy_sim_disk_init(struct gy_sim_host *host);
 /* The host has crashed: what was not synced is lost, all or in part. */

@@ -1,0 +1,194 @@
+/*
+ * Signals. A host hears of them by descriptors (signalfd) or by waiting for them; handlers are not
+ * called, as there is no kernel that could interrupt a task. What a task blocks is kept, and read
+ * by nobody else.
+ */
+#include "sim/process/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+
+#include "base/macros.h"
+#include "sim/scheduler.h"
+#include "sim/wrapped.h"
+
+struct signal_file {
+	struct gy_sim_file file;
+	struct gy_list of_host;
+	sigset_t signals;
+};
+
+static struct signal_file *signal_file_of(struct gy_sim_file *file)
+{
+	return gy_container_of(file, struct signal_file, file);
+}
+
+/* The lowest pending signal of a set; 0: none. */
+static int find_pending(const struct gy_sim_host *host, const sigset_t *signals)
+{
+	for (int signo = 1; signo < 64; signo++) {
+		if ((host->signals >> signo & 1) != 0 && sigismember(signals, signo) == 1) {
+			return signo;
+		}
+	}
+	return 0;
+}
+
+static void take(struct gy_sim_host *host, int signo)
+{
+	host->signals &= ~(UINT64_C(1) << signo);
+}
+
+int gy_sim_signal_send(struct gy_sim_host *host, int signo)
+{
+	bool heard = false;
+
+	gy_sim_trace(host->sim, host, "gets signal %d", signo);
+	host->signals |= UINT64_C(1) << signo;
+	for (struct gy_list *item = host->signal_files.next; item != &host->signal_files;
+	     item = item->next) {
+		struct signal_file *file = gy_container_of(item, struct signal_file, of_host);
+
+		if (sigismember(&file->signals, signo) == 1) {
+			heard = true;
+			gy_sim_file_changed(&file->file, EPOLLIN);
+		}
+	}
+	if (!heard) {
+		take(host, signo);
+	}
+	return heard ? 0 : -EOPNOTSUPP;
+}
+
+/* ---- descriptors ---- */
+
+static uint32_t signal_events(const struct gy_sim_file *file)
+{
+	const struct signal_file *one = gy_container_of(file, const struct signal_file, file);
+
+	return find_pending(file->host, &one->signals) != 0 ? EPOLLIN : 0U;
+}
+
+static int64_t signal_read(struct gy_sim_file *file, const struct iovec *slices, uint32_t count,
+			   uint64_t offset)
+{
+	struct signalfd_siginfo info = { 0 };
+	int signo = find_pending(file->host, &signal_file_of(file)->signals);
+
+	(void)offset;
+	if (gy_sim_slices_bytes(slices, count) < sizeof(info)) {
+		return -EINVAL;
+	}
+	if (signo == 0) {
+		return -EAGAIN;
+	}
+	take(file->host, signo);
+	info.ssi_signo = (uint32_t)signo;
+	return (int64_t)gy_sim_scatter(slices, count, &info, sizeof(info));
+}
+
+static void signal_close(struct gy_sim_file *file)
+{
+	gy_list_remove(&signal_file_of(file)->of_host);
+	gy_sim_put(signal_file_of(file));
+}
+
+static const struct gy_sim_file_ops signal_ops = {
+	.name = "signals",
+	.events = signal_events,
+	.read = signal_read,
+	.close = signal_close,
+};
+
+static int open_signals(int fd, const sigset_t *signals, int flags)
+{
+	struct gy_sim_file *there = fd < 0 ? NULL : gy_sim_file_at(fd);
+	struct signal_file *file;
+
+	if (fd >= 0) {
+		if (there == NULL || there->ops != &signal_ops) {
+			return there == NULL ? -EBADF : -EINVAL;
+		}
+		signal_file_of(there)->signals = *signals;
+		return fd;
+	}
+	file = (struct signal_file *)gy_sim_get(sizeof(*file));
+	gy_sim_file_init(&file->file, &signal_ops, gy_sim_host_here(),
+			 O_RDWR | (flags & O_NONBLOCK));
+	file->signals = *signals;
+	gy_list_append(&gy_sim_host_here()->signal_files, &file->of_host);
+	return gy_sim_file_install_new(&file->file);
+}
+
+int __wrap_signalfd(int fd, const sigset_t *signals, int flags)
+{
+	if (gy_sim_here == NULL) {
+		return __real_signalfd(fd, signals, flags);
+	}
+	return gy_sim_result(open_signals(fd, signals, flags));
+}
+
+/* ---- the rest ---- */
+
+int __wrap_sigtimedwait(const sigset_t *signals, siginfo_t *ret_info,
+			const struct timespec *timeout)
+{
+	int signo;
+
+	if (gy_sim_here == NULL) {
+		return __real_sigtimedwait(signals, ret_info, timeout);
+	}
+	signo = find_pending(gy_sim_host_here(), signals);
+	if (signo == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	take(gy_sim_host_here(), signo);
+	if (ret_info != NULL) {
+		*ret_info = (siginfo_t){ .si_signo = signo };
+	}
+	return signo;
+}
+
+/* Nothing is installed: there is nobody to call a handler. */
+int __wrap_sigaction(int signo, const struct sigaction *action, struct sigaction *ret_before)
+{
+	if (gy_sim_here == NULL) {
+		return __real_sigaction(signo, action, ret_before);
+	}
+	if (ret_before != NULL) {
+		memset(ret_before, 0, sizeof(*ret_before));
+	}
+	return 0;
+}
+
+int __wrap_pthread_kill(pthread_t thread, int signo)
+{
+	return gy_sim_here == NULL ? __real_pthread_kill(thread, signo) : 0;
+}
+
+int __wrap_pthread_sigmask(int how, const sigset_t *signals, sigset_t *ret_before)
+{
+	struct gy_sim_task *task = gy_sim_here;
+
+	if (task == NULL) {
+		return __real_pthread_sigmask(how, signals, ret_before);
+	}
+	if (ret_before != NULL) {
+		*ret_before = task->blocked;
+	}
+	for (int signo = 1; signals != NULL && signo < 64; signo++) {
+		bool given = sigismember(signals, signo) == 1;
+
+		if (given && how != SIG_UNBLOCK) {
+			(void)sigaddset(&task->blocked, signo);
+		} else if (how == SIG_SETMASK || (given && how == SIG_UNBLOCK)) {
+			(void)sigdelset(&task->blocked, signo);
+		}
+	}
+	return 0;
+}
