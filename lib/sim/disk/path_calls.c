@@ -249,22 +249,31 @@ int __wrap_truncate(const char *path, off_t bytes)
 
 GY_SIM_WRAPPED_SAME(truncate64, truncate);
 
-static int remove_file(const char *path)
+/* 0 or why what is there cannot be removed as a file, or as a folder. */
+static int check_removable(const struct gy_sim_place *place, bool is_folder)
+{
+	if (S_ISDIR(place->inode->mode) != is_folder) {
+		return is_folder ? -ENOTDIR : -EISDIR;
+	}
+	if (is_folder && place->name[0] == '\0') {
+		return -EBUSY; /* the root */
+	}
+	return is_folder && !gy_list_empty(&place->inode->entries) ? -ENOTEMPTY : 0;
+}
+
+static int remove_path(const char *path, bool is_folder)
 {
 	struct gy_sim_place place;
 	int r = find(path, &place);
 
-	if (r == -ENOENT) {
+	if (r == -ENOENT && !is_folder) {
 		return gy_sim_socket_file_remove(gy_sim_host_here(), path);
 	}
-	if (r < 0) {
-		return r;
+	r = r < 0 ? r : check_removable(&place, is_folder);
+	if (r == 0) {
+		gy_sim_place_remove(&place);
 	}
-	if (S_ISDIR(place.inode->mode)) {
-		return -EISDIR;
-	}
-	gy_sim_place_remove(&place);
-	return 0;
+	return r;
 }
 
 int __wrap_unlink(const char *path)
@@ -272,7 +281,7 @@ int __wrap_unlink(const char *path)
 	if (gy_sim_here == NULL) {
 		return __real_unlink(path);
 	}
-	return gy_sim_result(remove_file(path));
+	return gy_sim_result(remove_path(path, false));
 }
 
 /* Whether what is there may give way to @from. */
@@ -352,33 +361,12 @@ int __wrap_mkdir(const char *path, mode_t mode)
 	return gy_sim_result(make_folder(path, mode));
 }
 
-static int remove_folder(const char *path)
-{
-	struct gy_sim_place place;
-	int r = find(path, &place);
-
-	if (r < 0) {
-		return r;
-	}
-	if (!S_ISDIR(place.inode->mode)) {
-		return -ENOTDIR;
-	}
-	if (place.name[0] == '\0') {
-		return -EBUSY;
-	}
-	if (!gy_list_empty(&place.inode->entries)) {
-		return -ENOTEMPTY;
-	}
-	gy_sim_place_remove(&place);
-	return 0;
-}
-
 int __wrap_rmdir(const char *path)
 {
 	if (gy_sim_here == NULL) {
 		return __real_rmdir(path);
 	}
-	return gy_sim_result(remove_folder(path));
+	return gy_sim_result(remove_path(path, true));
 }
 
 /* ---- calls without a name ---- */

@@ -4,23 +4,7 @@
 #include <net/if.h>
 #include <netdb.h>
 
-#include "net_rig.h"
-
-struct seen {
-	uint64_t took_ns;
-	uint32_t accepted[2];
-	uint32_t connected;
-	int error;
-	bool served;
-	bool called;
-};
-
-static void run(struct gyre_sim *sim, const struct seen *seen, uint64_t ns)
-{
-	cr_assert_eq(gyre_sim_run(sim, ns), 0);
-	cr_assert(seen->served && seen->called);
-	gyre_sim_destroy(sim);
-}
+#include "net_seen.h"
 
 /* Of a test with one host. */
 static void run_alone(gyre_sim_boot_fn boot)
@@ -102,27 +86,12 @@ static int serve_and_stop(void *arg)
 	return 0;
 }
 
-static int call_and_wait(void *arg)
-{
-	struct seen *seen = (struct seen *)arg;
-	char byte;
-	int fd;
-
-	net_pause(GYRE_MILLISECONDS(10));
-	fd = net_connect(0, NET_PORT);
-	cr_assert(recv(fd, &byte, 1, 0) < 0);
-	seen->error = errno;
-	(void)close(fd);
-	seen->called = true;
-	return 0;
-}
-
 Test(sim_listener, resets_connections_that_nobody_has_accepted_when_it_closes)
 {
 	struct seen seen = { 0 };
 
 	run(net_make(2, serve_and_stop, call_and_wait, &seen), &seen, GYRE_SECONDS(20));
-	cr_assert_eq(seen.error, ECONNRESET);
+	cr_assert_eq(seen.r, -ECONNRESET);
 }
 
 static int accept_without_waiting(void *arg)

@@ -10,28 +10,9 @@
 
 #include <linux/sockios.h>
 
-#include "net_rig.h"
+#include "net_seen.h"
 
 enum { BIG = 1 << 20, CHUNK = 16384 };
-
-/* What the hosts of a test have seen. */
-struct seen {
-	uint64_t took_ns;
-	size_t bytes;
-	int r;
-	int error;
-	short events;
-	bool served;
-	bool called;
-	struct gyre_sim *sim;
-};
-
-static void run(struct gyre_sim *sim, struct seen *seen, uint64_t ns)
-{
-	cr_assert_eq(gyre_sim_run(sim, ns), 0);
-	cr_assert(seen->served && seen->called);
-	gyre_sim_destroy(sim);
-}
 
 static int serve_nobody(void *arg)
 {
@@ -311,20 +292,6 @@ static int serve_in_a_hurry(void *arg)
 	(void)close(fd);
 	seen->served = true;
 	(void)sleep(1);
-	return 0;
-}
-
-static int call_and_wait(void *arg)
-{
-	struct seen *seen = (struct seen *)arg;
-	char byte;
-	int fd;
-
-	net_pause(GYRE_MILLISECONDS(10));
-	fd = net_connect(0, NET_PORT);
-	seen->r = recv(fd, &byte, 1, 0) < 0 ? -errno : 0;
-	(void)close(fd);
-	seen->called = true;
 	return 0;
 }
 
