@@ -44,6 +44,7 @@ struct gy_sim_task {
 	void *scratch;
 	struct gy_sim_timer timer;
 	uint32_t number; /* of the host's tasks */
+	uint32_t serial; /* of all tasks that there ever were; from 1 on */
 	char name[GY_SIM_TASK_NAME_BYTES];
 	void *(*run)(void *arg);
 	void *arg;
@@ -63,6 +64,7 @@ struct gy_sim_task {
 struct gy_sim_scheduler {
 	struct gy_list ready;
 	uint32_t ready_count;
+	uint32_t tasks_made;
 	struct gy_sim_timer **timers; /* a heap, from 1 on */
 	uint32_t timers_count;
 	uint32_t timers_room;

@@ -55,7 +55,7 @@ struct gyre_sim {
 	uint32_t cpus;
 	uint32_t hosts_count;
 	struct gy_sim_host *hosts[GY_SIM_HOSTS_MAX];
-	struct gy_sim_link_state *links; /* of each ordered pair: net.c */
+	struct gy_sim_link_state *links; /* of each ordered pair: net/net.c */
 	struct gy_sim_net *net;
 	struct gy_sim_decisions *decisions;
 	struct gy_sim_scheduler *scheduler;
@@ -120,7 +120,6 @@ struct gy_sim_queue {
 /* The task that runs in this thread; NULL outside of the simulation, and in its scheduler. */
 extern _Thread_local struct gy_sim_task *gy_sim_here;
 
-struct gyre_sim *gy_sim_now_running(void); /* that of gy_sim_here */
 struct gy_sim_host *gy_sim_host_here(void);
 
 /* Lets others go before; @always, or only as the seed will have it. In a task. */

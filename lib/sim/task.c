@@ -41,12 +41,6 @@ struct gy_sim_stack {
 
 _Thread_local struct gy_sim_task *gy_sim_here;
 
-struct gyre_sim *gy_sim_now_running(void)
-{
-	gy_assert(gy_sim_here != NULL);
-	return gy_sim_here->sim;
-}
-
 struct gy_sim_host *gy_sim_host_here(void)
 {
 	return gy_sim_here == NULL ? NULL : gy_sim_here->host;
@@ -246,6 +240,7 @@ struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*call)(v
 	init(task, host->sim);
 	task->host = host;
 	task->number = host->tasks_made++;
+	task->serial = ++host->sim->scheduler->tasks_made;
 	task->run = call;
 	task->arg = arg;
 	task->stack = stack;

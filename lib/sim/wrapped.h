@@ -1,7 +1,7 @@
 /*
  * The functions of the C library and others that hosts call and the simulator answers. Each NAME of
- * this list is --wrap=NAME of the linker: lib/sim/meson.build takes the names from
- * here, so each stands on the line that begins with GY_SIM_WRAPPED( or GY_SIM_WRAPPED_SAME(.
+ * this list is --wrap=NAME of the linker: lib/sim/meson.build takes the names from here, so each
+ * stands on the line that begins with GY_SIM_WRAPPED(.
  */
 #ifndef GY_SIM_WRAPPED_H
 #define GY_SIM_WRAPPED_H

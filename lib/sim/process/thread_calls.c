@@ -2,7 +2,7 @@
  * The threads library, for tasks: threads, mutexes, conditions, semaphores, and what is specific to
  * a thread. Objects that hosts have are those of the C library, and are made and ended by it; what
  * is kept in them here stands in fields of theirs that mean the same: a mutex that was locked by a
- * task has its lock word set, and its owner is the task's number.
+ * task has its lock word set, and its owner is the task's serial number.
  *
  * Where a task could be interrupted, and another one take a lock first, it may yield.
  */
@@ -124,11 +124,6 @@ int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *ret_cpus)
 
 /* ---- mutexes ---- */
 
-static int number_of(const struct gy_sim_task *task)
-{
-	return (int)(task->number + 1);
-}
-
 static bool is_recursive(const pthread_mutex_t *mutex)
 {
 	return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
@@ -138,11 +133,11 @@ static bool try_lock(pthread_mutex_t *mutex)
 {
 	if (mutex->__data.__lock == 0) {
 		mutex->__data.__lock = 1;
-		mutex->__data.__owner = number_of(gy_sim_here);
+		mutex->__data.__owner = (int)gy_sim_here->serial;
 		mutex->__data.__count = 1;
 		return true;
 	}
-	if (is_recursive(mutex) && mutex->__data.__owner == number_of(gy_sim_here)) {
+	if (is_recursive(mutex) && mutex->__data.__owner == (int)gy_sim_here->serial) {
 		mutex->__data.__count++;
 		return true;
 	}
@@ -151,7 +146,7 @@ static bool try_lock(pthread_mutex_t *mutex)
 
 static int unlock(pthread_mutex_t *mutex)
 {
-	if (mutex->__data.__lock == 0 || mutex->__data.__owner != number_of(gy_sim_here)) {
+	if (mutex->__data.__lock == 0 || mutex->__data.__owner != (int)gy_sim_here->serial) {
 		return EPERM;
 	}
 	if (--mutex->__data.__count == 0) {
