@@ -23,10 +23,10 @@
 #define gy_add_relaxed(p, v)   __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 
 /* Puts @v in the place of what @expected points to. Whether it did; else @expected gets what is
- * there. */
+ * there, which only gy_compare_exchange() acquires. */
 #define gy_compare_exchange(p, expected, v) \
 	(gy_delay(),                        \
-	 __atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	 __atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 #define gy_compare_exchange_full(p, expected, v) \
 	(gy_delay(),                             \
 	 __atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
