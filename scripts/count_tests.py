@@ -4,10 +4,10 @@
 usage: count_tests.py [--failed-steps N] LABEL=TESTLOG.JSON ...
 
 Reads meson's testlog.json of each run. Where a test program speaks TAP its tests are counted one by
-one, else the program is one test. A program that fails although all its tests passed, as under a
-sanitizer or after a crash in a fixture, is one more failed test. Says which programs took the longest, too. The
-last line is plain: "N passed, N failed, N skipped"; the exit status is 1 if anything failed or nothing
-ran.
+one, and what it said of one that failed is said again; else the program is one test. A program that
+fails although all its tests passed, as under a sanitizer or after a crash in a fixture, is one more
+failed test. Says which programs took the longest, too. The last line is plain: "N passed, N failed, N
+skipped"; the exit status is 1 if anything failed or nothing ran.
 """
 import argparse
 import json
@@ -48,10 +48,14 @@ class Count:
         """The tests of a program that speaks TAP; whether it does."""
         if not re.search(r"^(TAP version|1\.\.\d+)", text, re.MULTILINE):
             return False
+        failed = False
         for line in text.splitlines():
             match = TAP_LINE.match(line)
             if not match:
+                if failed and line.startswith("#") and line.strip("# "):
+                    self.failed[-1] += f"; {line.strip('# ')}"
                 continue
+            failed = match.group(1).lower() != "ok" and not match.group(4)
             if match.group(4):
                 self.skipped += 1
             elif match.group(1).lower() == "ok":
