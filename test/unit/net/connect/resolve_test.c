@@ -33,6 +33,7 @@ enum {
 /* The name server: it answers by the first letter of the name. */
 static struct {
 	int fd;
+	int stream_fd; /* has the same port */
 	pthread_t thread;
 	char text[64];
 	uint32_t asked;		  /* atomic */
@@ -133,8 +134,9 @@ static void *serve(void *arg)
 static void *serve_stream(void *arg)
 {
 	unsigned char packet[2 + 512];
-	int fd = accept(*(const int *)arg, NULL, NULL);
+	int fd = accept(server.stream_fd, NULL, NULL);
 
+	(void)arg;
 	while (recv(fd, packet, 2, MSG_WAITALL) == 2) {
 		size_t bytes = (size_t)packet[0] << 8 | packet[1];
 
@@ -151,15 +153,32 @@ static void *serve_stream(void *arg)
 	return NULL;
 }
 
+/* A port of datagrams whose streams another program may have. Whether both are the server's now. */
+static bool bind_server(struct gyre_socket_address *ret_address)
+{
+	server.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	server.stream_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(gyre_socket_address_parse("udp://127.0.0.1:0", ret_address), 0);
+	cr_assert_eq(bind(server.fd, (struct sockaddr *)&ret_address->storage, ret_address->bytes),
+		     0);
+	cr_assert_eq(gy_socket_address_of(server.fd, ret_address), 0);
+	if (bind(server.stream_fd, (struct sockaddr *)&ret_address->storage, ret_address->bytes) ==
+	    0) {
+		return true;
+	}
+	cr_assert_eq(errno, EADDRINUSE);
+	(void)close(server.fd);
+	(void)close(server.stream_fd);
+	return false;
+}
+
 static void begin(void)
 {
 	struct gyre_socket_address address;
 
 	descriptors = descriptors_open();
-	cr_assert_eq(gyre_socket_address_parse("udp://127.0.0.1:0", &address), 0);
-	server.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	cr_assert_eq(bind(server.fd, (struct sockaddr *)&address.storage, address.bytes), 0);
-	cr_assert_eq(gy_socket_address_of(server.fd, &address), 0);
+	while (!bind_server(&address)) {
+	}
 	(void)snprintf(server.text, sizeof(server.text), "127.0.0.1:%u",
 		       (unsigned)gyre_socket_address_port(&address));
 	cr_assert_eq(pthread_create(&server.thread, NULL, serve, NULL), 0);
@@ -176,6 +195,7 @@ static void end(void)
 	(void)sendto(server.fd, "", 0, 0, (struct sockaddr *)&address.storage, address.bytes);
 	(void)pthread_join(server.thread, NULL);
 	(void)close(server.fd);
+	(void)close(server.stream_fd);
 	must_hold(descriptors_open() == descriptors, "none is left");
 }
 
@@ -229,23 +249,18 @@ Test(resolving, finds_a_name_by_its_server, .init = begin, .fini = end)
 
 Test(resolving, asks_by_a_connection_when_an_answer_is_cut, .init = begin, .fini = end)
 {
-	struct gyre_socket_address address;
 	pthread_t thread;
 	uint16_t port;
 	int fd = client_listen(&port);
-	int streams = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct gyre_connect_options options = options_for("long.example", port);
 
-	cr_assert_eq(gy_socket_address_of(server.fd, &address), 0);
-	cr_assert_eq(bind(streams, (struct sockaddr *)&address.storage, address.bytes), 0);
-	cr_assert_eq(listen(streams, 1), 0);
-	cr_assert_eq(pthread_create(&thread, NULL, serve_stream, &streams), 0);
+	cr_assert_eq(listen(server.stream_fd, 1), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, serve_stream, NULL), 0);
 	(void)client_connect(&options);
 	(void)close(client_accept(fd));
 	expect_open("tcp://127.0.0.1:");
 	(void)pthread_join(thread, NULL);
 	cr_expect_gt(gy_load_relaxed(&server.asked_by_stream), 0);
-	(void)close(streams);
 	(void)close(fd);
 }
 
