@@ -108,12 +108,14 @@ Test(repeat, is_said_of_each_type_once_it_has_been_in_full)
 	close_out(&stranger);
 }
 
-/* More heads than a link has room for at first take each other's places, until there is more. */
+/* More heads than a link has room for at first take each other's places, until there is more. One
+ * that ends a page of frames is said in full again, where the kernel had not yet sent that page. */
 Test(repeat, is_said_of_each_of_many_receivers)
 {
-	enum { RECEIVERS = 256, ROUNDS = 3 };
+	enum { RECEIVERS = 256, ROUNDS = 3, PAGES_MAX = 4 };
 	struct stranger stranger;
 	uint16_t indices[RECEIVERS];
+	uint32_t repeats = 0;
 
 	open_out(&stranger);
 	for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -124,11 +126,12 @@ Test(repeat, is_said_of_each_of_many_receivers)
 			tell(to, i);
 			cr_assert(stranger_hear(&stranger));
 			cr_assert_eq(memcmp(stranger.frame.body, &(uint64_t){ i }, 8), 0);
-			cr_assert(round < ROUNDS - 1 || stranger.frame.kind == GY_WIRE_REPEAT);
 			cr_assert(round < ROUNDS - 1 || stranger.frame.index == indices[i]);
 			indices[i] = stranger.frame.index;
+			repeats += stranger.frame.kind == GY_WIRE_REPEAT && round == ROUNDS - 1;
 		}
 	}
+	cr_assert_geq(repeats, RECEIVERS - PAGES_MAX);
 	close_out(&stranger);
 }
 
