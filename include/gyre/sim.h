@@ -60,7 +60,11 @@ struct gyre_sim;
  * @replay: such a file, whose decisions are taken in the place of those of the seed; NULL for none
  * @faults: how often calls of hosts meet what a kernel may do to them though nothing is broken:
  *   short reads and writes, a wake-up for nothing; in a million calls. 0 for none
+ * @refusals: how often hosts are refused what they ask for: gyre gets no memory, a descriptor is
+ *   -EMFILE, a datagram -ENOBUFS; in a million calls. 0 for none
  * @cpus: how many CPUs each host has; 0 is 2
+ * @leaks: what a host has not given back when its boot function returns is a failure, as of a
+ *   check: descriptors, threads, and memory of gyre
  */
 struct gyre_sim_options {
 	uint64_t seed;
@@ -68,7 +72,9 @@ struct gyre_sim_options {
 	const char *record;
 	const char *replay;
 	uint32_t faults;
+	uint32_t refusals;
 	uint32_t cpus;
+	bool leaks;
 };
 
 /**
@@ -377,8 +383,8 @@ GYRE_API int64_t gyre_sim_disk_read(const struct gyre_sim *sim, uint32_t host, c
  * gyre_sim_heal() - ends all that was done to the hosts: from here on they must make progress
  * @sim: the simulation
  *
- * All links are as at the begin, no call meets a fault any more, disks have no errors, and
- * hosts that are down boot.
+ * All links are as at the begin, no call meets a fault or is refused any more, disks have no
+ * errors, and hosts that are down boot.
  *
  * Ownership: nothing changes hands.
  * Context: any thread, which is the simulation's; outside of hosts.
@@ -413,6 +419,49 @@ GYRE_API int gyre_sim_check(struct gyre_sim *sim, const char *name, gyre_sim_che
  * Since: 0.1
  */
 GYRE_API uint64_t gyre_sim_random(struct gyre_sim *sim);
+
+/**
+ * gyre_sim_choose() - a decision of the test, such as whether it cuts a link now
+ * @sim: the simulation
+ * @count: how many ways there are; below 2 the answer is 0
+ *
+ * Unlike a random number it is one of the decisions that are recorded, replayed and shrunk: 0
+ * should be the dull way, as to do nothing, since the shorter a list of decisions gets the more of
+ * them are 0.
+ *
+ * Return: a number below @count.
+ * Ownership: nothing changes hands.
+ * Context: any thread, which is the simulation's; inside and outside of hosts.
+ * Since: 0.1
+ */
+GYRE_API uint32_t gyre_sim_choose(struct gyre_sim *sim, uint32_t count);
+
+/**
+ * gyre_sim_point() - whether a point of the program is to take its rare way; see GYRE_SIM_POINT()
+ * @name: of the point, for the trace
+ *
+ * Return: true in a host, as often as the simulation's @faults say; false anywhere else.
+ * Ownership: nothing changes hands.
+ * Context: any thread; any phase of a loop.
+ * Since: 0.1
+ */
+GYRE_API bool gyre_sim_point(const char *name);
+
+/**
+ * GYRE_SIM_POINT() - a point of a program where something rare may happen, as a full cache or a
+ *   slow answer
+ * @name: its name, a string
+ *
+ * In programs that are built for the simulation (GYRE_SIM is defined, as by gyre-sim's pkg-config
+ * file) it is gyre_sim_point(@name); in all others it is false, and costs nothing.
+ *
+ * Since: 0.1
+ */
+#ifdef GYRE_SIM
+#define GYRE_SIM_POINT(name) gyre_sim_point(name)
+#else
+#define GYRE_SIM_POINT(name) false
+#endif
 
 /**
  * gyre_sim_now() - the time since the begin of the simulation, in nanoseconds

@@ -2,7 +2,8 @@
  * Decisions. Each is a number below a bound, and 0 is what happens in a dull run: the task that has
  * waited longest goes on, nothing is lost, nothing is late. So a run is a list of the decisions
  * that were not 0, each with its place in the order of all; that is what is recorded, what a replay
- * follows, and what can be made shorter by leaving some out.
+ * follows, and what can be made shorter by leaving some out. Those of the scheduler, those of the
+ * test and all others are counted apart: who leaves out one of a kind moves none of another.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,32 +18,58 @@ struct decision {
 	uint32_t value;
 };
 
-struct gy_sim_decisions {
-	uint64_t random;
-	uint64_t secrets;  /* the state of what hosts are told by getrandom() */
-	uint64_t workload; /* and of gyre_sim_random() */
+enum kind { TASK, TEST, OTHER, KINDS };
+
+static const char *const kind_names[KINDS] = { "task", "test", "other" };
+
+/* Those of one kind. */
+struct kind_decisions {
 	uint64_t taken;
 	struct decision *listed; /* a replay */
 	uint32_t listed_count;
 	uint32_t listed_room;
 	uint32_t next; /* of @listed */
+};
+
+struct gy_sim_decisions {
+	uint64_t random;
+	uint64_t secrets;  /* the state of what hosts are told by getrandom() */
+	uint64_t workload; /* and of gyre_sim_random() */
+	uint64_t of_test;  /* and of gyre_sim_choose() */
+	struct kind_decisions kinds[KINDS];
 	bool replays;
 	FILE *record;
 };
+
+/* KINDS: there is none of this name. */
+static enum kind find_kind(const char *name)
+{
+	for (uint32_t kind = 0; kind < KINDS; kind++) {
+		if (strcmp(name, kind_names[kind]) == 0) {
+			return (enum kind)kind;
+		}
+	}
+	return KINDS;
+}
 
 static int read_all(struct gy_sim_decisions *decisions, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	struct decision one;
+	char name[16];
 	int fields = 0;
 
 	if (file == NULL) {
 		return -errno;
 	}
-	while ((fields = fscanf(file, "%" SCNu64 " %" SCNu32, &one.place, &one.value)) == 2) {
-		gy_sim_grow((void **)&decisions->listed, &decisions->listed_room,
-			    decisions->listed_count + 1, sizeof(one));
-		decisions->listed[decisions->listed_count++] = one;
+	while ((fields = fscanf(file, "%15s %" SCNu64 " %" SCNu32, name, &one.place, &one.value)) ==
+		       3 &&
+	       find_kind(name) != KINDS) {
+		struct kind_decisions *kind = &decisions->kinds[find_kind(name)];
+
+		gy_sim_grow((void **)&kind->listed, &kind->listed_room, kind->listed_count + 1,
+			    sizeof(one));
+		kind->listed[kind->listed_count++] = one;
 	}
 	decisions->replays = true;
 	(void)fclose(file);
@@ -59,6 +86,7 @@ int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *o
 	decisions->random = gy_random_next(&seed);
 	decisions->secrets = gy_random_next(&seed);
 	decisions->workload = gy_random_next(&seed);
+	decisions->of_test = gy_random_next(&seed);
 	if (options->replay != NULL) {
 		int r = read_all(decisions, options->replay);
 
@@ -83,66 +111,75 @@ void gy_sim_decisions_fini(struct gyre_sim *sim)
 		if (decisions->record != NULL) {
 			(void)fclose(decisions->record);
 		}
-		gy_sim_put(decisions->listed);
+		for (uint32_t kind = 0; kind < KINDS; kind++) {
+			gy_sim_put(decisions->kinds[kind].listed);
+		}
 		gy_sim_put(decisions);
 	}
 }
 
 /* The decision at the present place of the list that is replayed; 0 if it has none. */
-static uint32_t look_up(struct gy_sim_decisions *decisions)
+static uint32_t look_up(struct kind_decisions *kind)
 {
-	while (decisions->next < decisions->listed_count &&
-	       decisions->listed[decisions->next].place < decisions->taken) {
-		decisions->next++;
+	while (kind->next < kind->listed_count && kind->listed[kind->next].place < kind->taken) {
+		kind->next++;
 	}
-	return decisions->next < decisions->listed_count &&
-			       decisions->listed[decisions->next].place == decisions->taken
-		       ? decisions->listed[decisions->next].value
+	return kind->next < kind->listed_count && kind->listed[kind->next].place == kind->taken
+		       ? kind->listed[kind->next].value
 		       : 0;
 }
 
-/* Takes the next decision; @drawn is what the seed would have. */
-static uint32_t take(struct gyre_sim *sim, uint32_t count, uint32_t drawn)
+/* Takes the next decision of a kind; @drawn is what the seed would have. */
+static uint32_t take(struct gyre_sim *sim, enum kind kind, uint32_t count, uint32_t drawn)
 {
 	struct gy_sim_decisions *decisions = sim->decisions;
-	uint32_t value = decisions->replays ? look_up(decisions) : drawn;
+	struct kind_decisions *of_kind = &decisions->kinds[kind];
+	uint32_t value = decisions->replays ? look_up(of_kind) : drawn;
 
 	gy_assert(count > 0);
 	value = value < count ? value : count - 1;
 	if (value != 0 && decisions->record != NULL) {
-		(void)fprintf(decisions->record, "%" PRIu64 " %" PRIu32 "\n", decisions->taken,
-			      value);
+		(void)fprintf(decisions->record, "%s %" PRIu64 " %" PRIu32 "\n", kind_names[kind],
+			      of_kind->taken, value);
 	}
-	decisions->taken++;
+	of_kind->taken++;
 	return value;
 }
 
-static uint32_t draw(struct gyre_sim *sim, uint32_t count)
+static uint32_t draw(uint64_t *state, uint32_t count)
 {
-	uint64_t random = gy_random_next(&sim->decisions->random);
+	return (uint32_t)((gy_random_next(state) >> 32) * count >> 32);
+}
 
-	return (uint32_t)((random >> 32) * count >> 32);
+static uint32_t draw_seldom(uint64_t *state, uint32_t count, uint32_t of_a_million)
+{
+	return draw(state, 1000000) < of_a_million ? 1 + draw(state, count - 1) : 0;
 }
 
 uint32_t gy_sim_choose(struct gyre_sim *sim, uint32_t count)
 {
-	return count == 1 ? 0 : take(sim, count, draw(sim, count));
+	return count == 1 ? 0 : take(sim, OTHER, count, draw(&sim->decisions->random, count));
 }
 
-uint32_t gy_sim_choose_seldom(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million)
+uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million)
 {
-	uint32_t drawn;
+	return count == 1 ? 0
+			  : take(sim, TASK, count,
+				 draw_seldom(&sim->decisions->random, count, of_a_million));
+}
 
-	if (count == 1) {
+uint32_t gyre_sim_choose(struct gyre_sim *sim, uint32_t count)
+{
+	if (count < 2) {
 		return 0;
 	}
-	drawn = draw(sim, 1000000) < of_a_million ? 1 + draw(sim, count - 1) : 0;
-	return take(sim, count, drawn);
+	return take(sim, TEST, count, draw(&sim->decisions->of_test, count));
 }
 
 bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million)
 {
-	return of_a_million != 0 && gy_sim_choose_seldom(sim, 2, of_a_million) != 0;
+	return of_a_million != 0 &&
+	       take(sim, OTHER, 2, draw_seldom(&sim->decisions->random, 2, of_a_million)) != 0;
 }
 
 uint64_t gy_sim_choose_time(struct gyre_sim *sim, uint64_t most_ns)

@@ -93,10 +93,31 @@ static void destroy_tasks(struct gy_sim_host *host)
 	host->main = NULL;
 }
 
+/* Its boot function has returned. */
+static void look_for_leaks(struct gy_sim_host *host)
+{
+	uint32_t descriptors = gy_sim_table_count(host);
+	uint32_t threads = 0;
+
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		const struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+
+		threads += task != host->main && task->state != GY_SIM_TASK_ENDED;
+	}
+	if (descriptors > 0 || threads > 0 || !gy_list_empty(&host->memory)) {
+		gy_sim_fail(host->sim, "%s has ended with %u descriptors, %u threads and %s",
+			    host->name, descriptors, threads,
+			    gy_list_empty(&host->memory) ? "no memory" : "memory of gyre");
+	}
+}
+
 void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 {
 	gy_assert(host->up);
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
+	if (!crashed && host->sim->leaks) {
+		look_for_leaks(host);
+	}
 	host->up = !crashed; /* who ends in peace says good-bye */
 	end_specifics(host);
 	stop_tasks(host);

@@ -54,7 +54,7 @@ void gy_sim_yield(bool always)
 
 	/* One in whose name calls are made while its host ends is not running. */
 	if (task->observer || task->stack == NULL || task->state != GY_SIM_TASK_RUNNING ||
-	    (!always && !gy_sim_happens(task->sim, YIELDS))) {
+	    (!always && gy_sim_choose_task(task->sim, 2, YIELDS) == 0)) {
 		return;
 	}
 	gy_sim_task_ready(task);
@@ -147,7 +147,7 @@ void gy_sim_wake_at(const void *address, bool all)
 static struct gy_sim_task *choose(struct gyre_sim *sim)
 {
 	struct gy_sim_scheduler *scheduler = sim->scheduler;
-	uint32_t place = gy_sim_choose_seldom(sim, scheduler->ready_count, OTHERS_FIRST);
+	uint32_t place = gy_sim_choose_task(sim, scheduler->ready_count, OTHERS_FIRST);
 	struct gy_list *item = scheduler->ready.next;
 
 	while (place-- > 0) {

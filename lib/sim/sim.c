@@ -94,12 +94,14 @@ int gyre_sim_create(const struct gyre_sim_options *options, struct gyre_sim **re
 	int r;
 
 	options = options == NULL ? &none : options;
-	if (ret_sim == NULL || options->faults > 1000000 || options->cpus > CPUS_MAX ||
-	    gy_sim_here != NULL) {
+	if (ret_sim == NULL || options->faults > 1000000 || options->refusals > 1000000 ||
+	    options->cpus > CPUS_MAX || gy_sim_here != NULL) {
 		return -EINVAL;
 	}
 	sim = (struct gyre_sim *)gy_sim_get(sizeof(*sim));
 	sim->faults = options->faults;
+	sim->refusals = options->refusals;
+	sim->leaks = options->leaks;
 	sim->cpus = options->cpus == 0 ? CPUS_DEFAULT : options->cpus;
 	gy_list_init(&sim->checks);
 	gy_sim_scheduler_init(sim);
@@ -191,6 +193,28 @@ int gyre_sim_run(struct gyre_sim *sim, uint64_t ns)
 
 /* ---- disturbing ---- */
 
+bool gy_sim_refuses(const char *what)
+{
+	struct gy_sim_host *host = gy_sim_host_here();
+
+	if (host == NULL || !gy_sim_happens(host->sim, host->sim->refusals)) {
+		return false;
+	}
+	gy_sim_trace(host->sim, host, "is refused %s", what);
+	return true;
+}
+
+bool gyre_sim_point(const char *name)
+{
+	struct gy_sim_host *host = gy_sim_host_here();
+
+	if (host == NULL || !gy_sim_happens(host->sim, host->sim->faults)) {
+		return false;
+	}
+	gy_sim_trace(host->sim, host, "point %s takes its rare way", name);
+	return true;
+}
+
 /* From outside, where no task runs. */
 static struct gy_sim_host *find_host(const struct gyre_sim *sim, uint32_t host)
 {
@@ -272,6 +296,7 @@ void gyre_sim_heal(struct gyre_sim *sim)
 		}
 	}
 	sim->faults = 0;
+	sim->refusals = 0;
 	for (uint32_t i = 0; i < sim->hosts_count; i++) {
 		gy_sim_disk_heal(sim->hosts[i]);
 		if (!sim->hosts[i]->up) {

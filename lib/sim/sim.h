@@ -49,9 +49,11 @@ void gy_sim_memory_crash(struct gy_sim_host *host);
 /* ---- sim.c: the whole ---- */
 
 struct gyre_sim {
-	uint64_t now_ns; /* since the begin of the simulation; never set back */
-	uint64_t events; /* tasks that had a turn, and timers that fired */
-	uint32_t faults; /* calls that meet one, in a million */
+	uint64_t now_ns;   /* since the begin of the simulation; never set back */
+	uint64_t events;   /* tasks that had a turn, and timers that fired */
+	uint32_t faults;   /* calls that meet one, in a million */
+	uint32_t refusals; /* and that are refused */
+	bool leaks;	   /* are failures */
 	uint32_t cpus;
 	uint32_t hosts_count;
 	struct gy_sim_host *hosts[GY_SIM_HOSTS_MAX];
@@ -81,10 +83,12 @@ __attribute__((format(printf, 2, 3))) void gy_sim_fail(struct gyre_sim *sim, con
 
 /* A number below @count, which is not 0. 0 is what happens where nothing special is asked for. */
 uint32_t gy_sim_choose(struct gyre_sim *sim, uint32_t count);
-/* The same, but other than 0 only so many times of a million. */
-uint32_t gy_sim_choose_seldom(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million);
+/* Which of @count tasks goes on; other than the first only so many times of a million. */
+uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million);
 /* Whether something happens that does so @of_a_million times; not is the ordinary case. */
 bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million);
+/* Whether the host of the running task, if any, is refused what it asks for. */
+bool gy_sim_refuses(const char *what);
 /* A time from 0 to @most_ns; 0 is the ordinary case. */
 uint64_t gy_sim_choose_time(struct gyre_sim *sim, uint64_t most_ns);
 /* Bytes for keys and seeds of hosts. */
@@ -236,6 +240,9 @@ size_t gy_sim_scatter(const struct iovec *slices, uint32_t count, const void *by
 size_t gy_sim_gather(const struct iovec *slices, uint32_t count, size_t skip, void *bytes,
 		     size_t room);
 size_t gy_sim_slices_bytes(const struct iovec *slices, uint32_t count);
+
+/* How many descriptors a host has, but for those it began with. */
+uint32_t gy_sim_table_count(const struct gy_sim_host *host);
 
 /* ---- net/net.c: addresses, links ---- */
 

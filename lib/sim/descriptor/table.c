@@ -118,6 +118,16 @@ void gy_sim_table_fini(struct gy_sim_host *host)
 	host->slots_room = 0;
 }
 
+uint32_t gy_sim_table_count(const struct gy_sim_host *host)
+{
+	uint32_t count = 0;
+
+	for (uint32_t fd = STDERR_FILENO + 1; fd < host->slots_room; fd++) {
+		count += host->slots[fd].file != NULL;
+	}
+	return count;
+}
+
 struct gy_sim_slot *gy_sim_slot_at(int fd)
 {
 	struct gy_sim_host *host = gy_sim_host_here();
@@ -144,7 +154,7 @@ int gy_sim_file_install(struct gy_sim_file *file, int least)
 	while (fd < host->slots_room && host->slots[fd].file != NULL) {
 		fd++;
 	}
-	if (fd >= GY_SIM_DESCRIPTORS_MAX) {
+	if (fd >= GY_SIM_DESCRIPTORS_MAX || gy_sim_refuses("a descriptor")) {
 		return -EMFILE;
 	}
 	take(host, fd, file);

@@ -164,6 +164,9 @@ static int64_t datagram_send(struct gy_sim_socket *socket, const struct msghdr *
 	if (datagrams_of(socket)->out_shut || count > DATAGRAM_BYTES_MAX) {
 		return datagrams_of(socket)->out_shut ? -EPIPE : -EMSGSIZE;
 	}
+	if (gy_sim_refuses("a datagram")) {
+		return -ENOBUFS;
+	}
 	r = gy_sim_ip_prepare(socket, &to);
 	if (r >= 0) {
 		send_packet(socket, (uint32_t)r, &to, message);

@@ -71,19 +71,26 @@ static void *keep(struct head *head, size_t bytes, struct gy_sim_host *host)
 
 void *__wrap_gy_memory_get_raw(size_t bytes)
 {
-	return keep((struct head *)__real_gy_memory_get_raw(sizeof(struct head) + bytes), bytes,
-		    gy_sim_host_here());
+	return gy_sim_refuses("memory")
+		       ? NULL
+		       : keep((struct head *)__real_gy_memory_get_raw(sizeof(struct head) + bytes),
+			      bytes, gy_sim_host_here());
 }
 
 void *__wrap_gy_memory_get(size_t bytes)
 {
-	return keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes), bytes,
-		    gy_sim_host_here());
+	return gy_sim_refuses("memory")
+		       ? NULL
+		       : keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes),
+			      bytes, gy_sim_host_here());
 }
 
 void *__wrap_gy_memory_get_lasting(size_t bytes)
 {
-	return keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes), bytes, NULL);
+	return gy_sim_refuses("memory")
+		       ? NULL
+		       : keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes),
+			      bytes, NULL);
 }
 
 void __wrap_gy_memory_put(void *memory)
