@@ -67,6 +67,11 @@ void gy_thread_restore_signals(const sigset_t *before)
 
 /* ---- CPUs ---- */
 
+bool gy_thread_may_poll(void)
+{
+	return true;
+}
+
 int gy_thread_cpus(struct gy_cpus *ret_cpus)
 {
 	struct gy_cpus cpus = { 0 };

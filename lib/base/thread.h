@@ -38,6 +38,9 @@ int gy_thread_cpus(struct gy_cpus *ret_cpus);
 /* Has the calling thread run on @cpus alone. 0 or a negative errno. */
 int gy_thread_set_cpus(const struct gy_cpus *cpus);
 
+/* Whether to look again and again is a way to wait: others run meanwhile. */
+bool gy_thread_may_poll(void);
+
 /* Makes a condition whose timed waits are by the monotonic clock. pthread_cond_destroy() ends it.
  */
 void gy_condition_init(pthread_cond_t *condition);

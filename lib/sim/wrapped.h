@@ -108,6 +108,7 @@ GY_SIM_WRAPPED(int, nanosleep, const struct timespec *time, struct timespec *ret
 GY_SIM_WRAPPED(int, usleep, useconds_t microseconds);
 GY_SIM_WRAPPED(unsigned int, sleep, unsigned int seconds);
 GY_SIM_WRAPPED(struct gy_clock, gy_clock_machine, void);
+GY_SIM_WRAPPED(bool, gy_thread_may_poll, void);
 GY_SIM_WRAPPED(ssize_t, getrandom, void *memory, size_t bytes, unsigned int flags);
 GY_SIM_WRAPPED(pid_t, getpid, void);
 GY_SIM_WRAPPED(pid_t, gettid, void);

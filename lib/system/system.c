@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/sized.h"
+#include "base/thread.h"
 #include "channel/channels.h"
 #include "loop/foreign_nodes.h"
 #include "remote/node.h"
@@ -212,8 +213,9 @@ static void count_loops(struct gyre_system *system, const struct gy_topology *to
 			options->loops > topology->cpus ? options->loops : topology->cpus;
 	}
 	system->resizing.threads_max = threads;
-	system->resizing.spin_auto = options->spin_ns == GYRE_SPIN_AUTO;
-	if (options->loops > threads && system->resizing.spin_auto) {
+	system->resizing.spin_auto =
+		options->spin_ns == GYRE_SPIN_AUTO && gy_thread_may_poll();
+	if ((options->loops > threads && system->resizing.spin_auto) || !gy_thread_may_poll()) {
 		options->spin_ns = GYRE_SPIN_NEVER;
 	}
 }

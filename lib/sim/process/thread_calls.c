@@ -110,6 +110,12 @@ int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_
 	return gy_sim_here == NULL ? __real_pthread_setaffinity_np(thread, bytes, cpus) : 0;
 }
 
+/* In a simulation nobody runs before the task waits. */
+bool __wrap_gy_thread_may_poll(void)
+{
+	return gy_sim_here == NULL && __real_gy_thread_may_poll();
+}
+
 int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *ret_cpus)
 {
 	if (gy_sim_here == NULL) {
