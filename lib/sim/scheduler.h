@@ -55,6 +55,7 @@ struct gy_sim_task {
 	uint32_t specifics_count;
 	uint32_t specifics_room;
 	bool online;	    /* a reader of RCU that may look */
+	bool resting;	    /* which does not until it has events */
 	uint64_t quiescent; /* the host's grace number when it last looked at nothing */
 	struct gy_sim_stack *stack;
 	struct gy_sim_context context;
@@ -124,8 +125,8 @@ void gy_sim_rcu_init(struct gy_sim_host *host);
 void gy_sim_rcu_fini(struct gy_sim_host *host);
 /* After a task of the host has run: wakes the reclaimer if a grace period is over. */
 void gy_sim_rcu_look(struct gy_sim_host *host);
-/* The running task looks at nothing now. */
-void gy_sim_rcu_quiescent(void);
+/* The running task looks at nothing, now and until it is said that it no longer rests. */
+void gy_sim_rcu_rest(bool rests);
 
 /* ---- host.c ---- */
 

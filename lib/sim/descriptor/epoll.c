@@ -253,7 +253,7 @@ static int wait_for(int epoll_fd, struct epoll_event *ret_events, int room, uint
 	if (epoll == NULL || room <= 0) {
 		return epoll == NULL ? -EBADF : -EINVAL;
 	}
-	gy_sim_rcu_quiescent();
+	gy_sim_rcu_rest(true);
 	gy_sim_yield(true);
 	while ((count = take(epoll, ret_events, room)) == 0 && woken && until_ns > sim->now_ns) {
 		woken = gy_sim_wait(&epoll->waiters, until_ns);
@@ -261,7 +261,7 @@ static int wait_for(int epoll_fd, struct epoll_event *ret_events, int room, uint
 			break; /* for nothing: what is ready stays so */
 		}
 	}
-	gy_sim_rcu_quiescent();
+	gy_sim_rcu_rest(false);
 	shuffle(sim, ret_events, count);
 	return count;
 }

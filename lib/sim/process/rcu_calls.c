@@ -1,8 +1,8 @@
 /*
  * RCU. liburcu knows threads of the kernel, and has one of its own that calls back whenever it
  * likes. So tasks are readers here: each that is online holds up what is freed, until it has been
- * offline, or has looked for events, where a loop looks at nothing that others may free. A task of
- * the host, the reclaimer, then does what liburcu's thread would.
+ * offline, or looks for events or waits for them, where a loop looks at nothing that others may
+ * free. A task of the host, the reclaimer, then does what liburcu's thread would.
  */
 #include <urcu/urcu-qsbr.h>
 
@@ -53,7 +53,8 @@ static bool is_over(const struct gy_sim_host *host, uint64_t number)
 	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
 		const struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
 
-		if (task->online && task->state != GY_SIM_TASK_ENDED && task->quiescent < number) {
+		if (task->online && !task->resting && task->state != GY_SIM_TASK_ENDED &&
+		    task->quiescent < number) {
 			return false;
 		}
 	}
@@ -72,11 +73,17 @@ void gy_sim_rcu_look(struct gy_sim_host *host)
 	}
 }
 
-void gy_sim_rcu_quiescent(void)
+static void quiescent(void)
 {
 	if (gy_sim_here->host != NULL) {
 		gy_sim_here->quiescent = gy_sim_here->host->rcu->number;
 	}
+}
+
+void gy_sim_rcu_rest(bool rests)
+{
+	gy_sim_here->resting = rests;
+	quiescent();
 }
 
 static void *reclaim(void *arg)
@@ -142,7 +149,7 @@ void __wrap_urcu_qsbr_thread_online(void)
 		return;
 	}
 	gy_sim_here->online = true;
-	gy_sim_rcu_quiescent();
+	quiescent();
 }
 
 void __wrap_urcu_qsbr_thread_offline(void)
