@@ -213,8 +213,7 @@ static void count_loops(struct gyre_system *system, const struct gy_topology *to
 			options->loops > topology->cpus ? options->loops : topology->cpus;
 	}
 	system->resizing.threads_max = threads;
-	system->resizing.spin_auto =
-		options->spin_ns == GYRE_SPIN_AUTO && gy_thread_may_poll();
+	system->resizing.spin_auto = options->spin_ns == GYRE_SPIN_AUTO && gy_thread_may_poll();
 	if ((options->loops > threads && system->resizing.spin_auto) || !gy_thread_may_poll()) {
 		options->spin_ns = GYRE_SPIN_NEVER;
 	}
