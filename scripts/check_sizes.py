@@ -37,7 +37,7 @@ BANNED = [
     ("atoi atol atoll atof", FOLDERS, [], "does not tell errors: use strtoul()"),
     ("alloca", FOLDERS, [], "makes a frame of unknown size"),
     ("usleep sleep nanosleep clock_nanosleep", ["lib", "test"], ["lib/base/clock.c", "lib/sim/", "test/unit/sim/",
-                                                         "test/simulate/", "test/system/sim_digest.c"],
+                                                         "test/simulate/", "test/system/sim_digest.c", "test/system/sim_planted.c"],
      "waits by sleeping: wait for the event"),
     ("gy_clock_sleep", ["lib", "test"],
      ["lib/base/clock.c", "lib/base/clock.h", "lib/net/listen/listen.c", "lib/net/bind.c", "test/unit/base/"],
