@@ -37,6 +37,7 @@ LISTED = [
     ("test/model", ".c"),
     ("test/stress", ".c"),
     ("test/random", ".c"),
+    ("test/simulate", ".c"),
     ("test/soak", ".c"),
     ("test/fuzz", ".c"),
     ("test/system", "_test.py"),
