@@ -102,7 +102,8 @@ static void look_for_leaks(struct gy_sim_host *host)
 	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
 		const struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
 
-		threads += task != host->main && task->state != GY_SIM_TASK_ENDED;
+		threads += task != host->main && task != host->rcu->reclaimer &&
+			   task->state != GY_SIM_TASK_ENDED;
 	}
 	if (descriptors > 0 || threads > 0 || !gy_list_empty(&host->memory)) {
 		gy_sim_fail(host->sim, "%s has ended with %u descriptors, %u threads and %s",

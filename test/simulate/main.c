@@ -359,7 +359,7 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct settings settings = { .from = 1, .to = 100 };
+	struct settings settings = { .from = 1, .to = 100, .sim.leaks = true };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {

@@ -102,6 +102,48 @@ Test(sim_decisions, that_are_left_out_are_the_ordinary_ones)
 	(void)unlink(path);
 }
 
+static int idle(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+/* What the test decides, as one number. */
+static uint64_t decide(const struct gyre_sim_options *options)
+{
+	struct gyre_sim *sim;
+	uint64_t decided = 0;
+
+	cr_assert_eq(gyre_sim_create(options, &sim), 0);
+	(void)sim_add(sim, "alpha", idle, NULL);
+	for (uint32_t i = 0; i < 12; i++) {
+		uint32_t one = gyre_sim_choose(sim, 10);
+
+		cr_assert_lt(one, 10);
+		decided = 10 * decided + one;
+		cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	}
+	cr_assert_eq(gyre_sim_choose(sim, 1), 0);
+	cr_assert_eq(gyre_sim_choose(sim, 0), 0);
+	gyre_sim_destroy(sim);
+	return decided;
+}
+
+Test(sim_decisions, of_the_test_are_recorded_too)
+{
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	uint64_t decided;
+
+	make_path(path);
+	decided = decide(&(struct gyre_sim_options){ .seed = 11, .record = path });
+	cr_assert_eq(decide(&(struct gyre_sim_options){ .seed = 11 }), decided);
+	cr_assert_neq(decide(&(struct gyre_sim_options){ .seed = 12 }), decided);
+	cr_assert_eq(decide(&(struct gyre_sim_options){ .seed = 12, .replay = path }), decided);
+	cr_assert_eq(truncate(path, 0), 0);
+	cr_assert_eq(decide(&(struct gyre_sim_options){ .seed = 11, .replay = path }), 0);
+	(void)unlink(path);
+}
+
 Test(sim_decisions, are_refused_where_a_file_is_none_of_them)
 {
 	char path[] = "/tmp/gyre-sim-XXXXXX";
