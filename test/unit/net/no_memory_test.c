@@ -42,7 +42,7 @@ static struct gyre_connect_options client_options(const char *to)
 static bool connect_once(const struct lean_round *round)
 {
 	struct gyre_socket_address address;
-	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "";
 	struct gyre_connect_options options = client_options(text);
 	struct gyre_address actor;
 	bool lacked;

@@ -554,7 +554,7 @@ Test(repeat, ends_the_link_when_the_side_that_was_dialled_says_it)
 static void say_forwarded(struct stranger *stranger, struct gyre_address to,
 			  const struct gyre_type *type, uint64_t value)
 {
-	unsigned char body[64];
+	unsigned char body[64] = { 0 };
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
 	struct gy_frame frame = frame_to(to, GY_WIRE_NOTICE, type, body);
 
