@@ -12,23 +12,7 @@
 
 #include "chat.h"
 
-struct session_frame {
-	struct gyre_future answer;
-	struct gyre_address room;
-};
-
-static struct session *session_of(struct gyre_stack *stack)
-{
-	return (struct session *)gyre_state(stack);
-}
-
-static struct session_frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct session_frame *)gyre_frame(stack);
-}
-
-/* The client's next line is read when this one is done with: who types too fast is slowed down. */
-static int end_line(struct gyre_stack *stack)
+int end_line(struct gyre_stack *stack)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
 
@@ -38,34 +22,13 @@ static int end_line(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static int answer(struct gyre_stack *stack, const char *text)
+int answer(struct gyre_stack *stack, const char *text)
 {
 	write_text(stack, gyre_bytes_printf("* %s", text));
 	return end_line(stack);
 }
 
-static const char *reason(int error)
-{
-	return error == -EEXIST				? "somebody there has that nick"
-	       : error == -ENOBUFS			? "there is no place"
-	       : error == -ESRCH || error == -ESHUTDOWN ? "the room has just ended: try again"
-							: strerror(-error);
-}
-
-static bool is_name(const char *text)
-{
-	size_t length = strlen(text);
-
-	return length > 0 && length <= NAME_BYTES_MAX && strchr(text, ' ') == NULL;
-}
-
-static struct name name_of(const char *text)
-{
-	struct name name;
-
-	(void)snprintf(name.text, sizeof(name.text), "%s", text);
-	return name;
-}
+static const char looking[] = "the room is being looked for: wait until you are in it";
 
 static int greet(struct gyre_stack *stack)
 {
@@ -76,19 +39,29 @@ static int greet(struct gyre_stack *stack)
 		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
 	write_text(stack, gyre_bytes_printf("* you are %s; /help tells what you can do",
 					    session->nick.text));
+	if (session->chat->node != 0) {
+		int r = gyre_node_watch(stack);
+
+		if (r < 0) {
+			return gyre_throw(stack, r);
+		}
+	}
 	return end_line(stack);
 }
 
 static int rename_self(struct gyre_stack *stack, const char *nick)
 {
 	struct session *session = session_of(stack);
-	struct session_frame *frame = frame_of(stack);
+	struct session_frame *frame = session_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	if (!is_name(nick)) {
 		return answer(stack, "a nick has 1 to 24 bytes and no space");
 	}
-	if (session->joined) {
+	if (session->stage == LOOKING) {
+		return answer(stack, looking);
+	}
+	if (session->stage == IN) {
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, session->room, gyre_new(stack, rename, name_of(nick)), 0,
 				    &frame->answer));
@@ -102,85 +75,37 @@ static int rename_self(struct gyre_stack *stack, const char *nick)
 	GYRE_END(stack);
 }
 
-static int leave_room(struct gyre_stack *stack, const char *nothing)
-{
-	struct session *session = session_of(stack);
-	struct session_frame *frame = frame_of(stack);
-
-	(void)nothing;
-	GYRE_BEGIN(stack);
-	if (!session->joined) {
-		return answer(stack, "you are in no room");
-	}
-	GYRE_AWAIT(stack,
-		   gyre_ask(stack, session->room, gyre_new(stack, leave, 0), 0, &frame->answer));
-	session->joined = false;
-	return answer(stack, "you have left");
-	GYRE_END(stack);
-}
-
-/* The room of that name, which is made if there is none. */
-static int find_room(struct gyre_stack *stack, const char *name, struct gyre_address *ret_room)
-{
-	const struct gyre_spawn_options named = { .place = GYRE_PLACE_ROUND_ROBIN,
-						  .detached = true,
-						  .name = name };
-	int r = gyre_spawn(stack, &room_class,
-			   gyre_new(stack, founding, session_of(stack)->chat, name_of(name)),
-			   &named, ret_room);
-
-	return r == -EEXIST ? 0 : r;
-}
-
-static int join_room(struct gyre_stack *stack, const char *name)
-{
-	struct session *session = session_of(stack);
-	struct session_frame *frame = frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	if (!is_name(name) || session->joined) {
-		return answer(stack, session->joined ? "you are in a room: /leave it first"
-						     : "a room has 1 to 24 bytes and no space");
-	}
-	if (find_room(stack, name, &frame->room) < 0) {
-		return answer(stack, "there is no place for another room");
-	}
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->room, gyre_new(stack, join, session->nick), 0,
-				   &frame->answer));
-	if (gyre_future_failed(&frame->answer)) {
-		return answer(stack, reason(gyre_future_error(&frame->answer)));
-	}
-	session->room = frame->room;
-	session->joined = true;
-	write_text(stack, gyre_bytes_printf("* you are in %s", name));
-	return end_line(stack);
-	GYRE_END(stack);
-}
-
 static int ask_who(struct gyre_stack *stack, const char *nothing)
 {
 	struct session *session = session_of(stack);
 
 	(void)nothing;
 	GYRE_BEGIN(stack);
-	if (!session->joined) {
-		return answer(stack, "you are in no room");
+	if (session->stage != IN) {
+		return answer(stack, session->stage == OUT ? "you are in no room" : looking);
 	}
 	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, who, 0), 0,
-				   &frame_of(stack)->answer));
+				   &session_frame_of(stack)->answer));
+	if (gyre_future_failed(&session_frame_of(stack)->answer)) {
+		return answer(stack, reason(gyre_future_error(&session_frame_of(stack)->answer)));
+	}
 	return end_line(stack);
 	GYRE_END(stack);
 }
 
+/* The rooms answer by themselves. */
 static int ask_rooms(struct gyre_stack *stack, const char *nothing)
 {
-	struct session *session = session_of(stack);
-
 	(void)nothing;
-	if (gyre_notify(stack, session->chat->rooms, gyre_new(stack, rooms, 0)) < 0) {
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_ask(stack, session_of(stack)->chat->porter,
+				   gyre_new(stack, rooms, gyre_self(stack)), 0,
+				   &session_frame_of(stack)->answer));
+	if (gyre_future_failed(&session_frame_of(stack)->answer)) {
 		return answer(stack, "there are no rooms");
 	}
 	return end_line(stack);
+	GYRE_END(stack);
 }
 
 /* The session stops when its channel has closed. */
@@ -205,21 +130,26 @@ static int help(struct gyre_stack *stack, const char *nothing)
 static int say(struct gyre_stack *stack, const char *words)
 {
 	struct session *session = session_of(stack);
+	struct session_frame *frame = session_frame_of(stack);
 
 	GYRE_BEGIN(stack);
 	if (*words == '\0') {
 		return end_line(stack);
 	}
-	if (!session->joined) {
-		return answer(stack, "you are in no room: /join one");
+	if (session->stage != IN) {
+		return answer(stack,
+			      session->stage == OUT ? "you are in no room: /join one" : looking);
 	}
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, session->room,
 			    gyre_new(stack, text,
 				     gyre_bytes_printf("<%s> %s", session->nick.text, words)),
-			    0, &frame_of(stack)->answer));
-	if (gyre_future_failed(&frame_of(stack)->answer)) {
-		return answer(stack, reason(gyre_future_error(&frame_of(stack)->answer)));
+			    0, &frame->answer));
+	if (gyre_future_error(&frame->answer) == -ENOTCONN) {
+		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, sent_off, 0));
+	}
+	if (gyre_future_failed(&frame->answer)) {
+		return answer(stack, reason(gyre_future_error(&frame->answer)));
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -250,15 +180,19 @@ static int take_line(struct gyre_stack *stack)
 	return answer(stack, "there is no such command; see /help");
 }
 
-static int hear(struct gyre_stack *stack)
+static int be_told(struct gyre_stack *stack)
 {
-	write_heard(stack, gyre_message(stack, text)->bytes);
+	write_heard(stack, gyre_message(stack, told)->bytes);
 	return gyre_return(stack);
 }
 
 static const struct gyre_route notices[] = {
-	GYRE_ROUTE(line, take_line),
-	GYRE_ROUTE(text, hear),
+	GYRE_ROUTE(line, take_line),	   GYRE_ROUTE(text, hear), GYRE_ROUTE(told, be_told),
+	GYRE_ROUTE(sent_off, be_sent_off), GYRE_ROUTE_END,
+};
+static const struct gyre_route events[] = {
+	GYRE_ROUTE(gyre_terminated, miss_room),
+	GYRE_ROUTE(gyre_node_event, see_node),
 	GYRE_ROUTE_END,
 };
 
@@ -267,5 +201,5 @@ const struct gyre_class session_class = {
 	.state_bytes = sizeof(struct session),
 	.frame_bytes = sizeof(struct session_frame),
 	.mount = greet,
-	.behaviour.notice_routes = notices,
+	.behaviour = { .notice_routes = notices, .event_routes = events },
 };
