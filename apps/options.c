@@ -128,6 +128,7 @@ enum app_parsed app_parse(const struct app *app, int argc, char **argv)
 	int found;
 
 	translate(app, options);
+	optind = 0; /* also where main() has run before, as in a simulation */
 	while ((found = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (found == HELP) {
 			(void)puts(app->usage);

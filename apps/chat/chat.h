@@ -103,7 +103,7 @@ void write_heard(struct gyre_stack *stack, struct gyre_bytes *bytes);
 /* The client's next line is read when this one is done with: who types too fast is slowed down. */
 int end_line(struct gyre_stack *stack);
 /* The same after a text for the client. */
-int answer(struct gyre_stack *stack, const char *text);
+int answer_client(struct gyre_stack *stack, const char *text);
 
 /* ---- member.c ---- */
 

@@ -109,7 +109,7 @@ static int run(struct settings *settings, const struct gyre_node_options *node)
 		.loops = (uint32_t)settings->loops,
 		.cpus = settings->cpus,
 		.node = node,
-		.log_level = settings->quiet ? GYRE_LOG_ERROR : 0,
+		.log_level = settings->quiet ? GYRE_LOG_ERROR : GYRE_LOG_DEFAULT,
 		.started = settings->quiet ? NULL : print_listening,
 		.started_arg = settings->address,
 	};

@@ -109,9 +109,10 @@ int join_room(struct gyre_stack *stack, const char *name)
 
 	GYRE_BEGIN(stack);
 	if (!is_name(name) || session->stage != OUT) {
-		return answer(stack, session->stage != OUT ? "you are in a room: /leave it first"
-							   : "a room has 1 to 24 bytes and no "
-							     "space");
+		return answer_client(stack, session->stage != OUT
+						    ? "you are in a room: /leave it first"
+						    : "a room has 1 to 24 bytes and no "
+						      "space");
 	}
 	session->stage = MOVING;
 	session->room_name = name_of(name);
@@ -120,7 +121,7 @@ int join_room(struct gyre_stack *stack, const char *name)
 	r = settle(stack);
 	if (r < 0) {
 		session->stage = OUT;
-		return answer(stack, reason(r));
+		return answer_client(stack, reason(r));
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -133,7 +134,8 @@ int leave_room(struct gyre_stack *stack, const char *nothing)
 	(void)nothing;
 	GYRE_BEGIN(stack);
 	if (session->stage != IN) {
-		return answer(stack, session->stage == OUT
+		return answer_client(stack,
+				     session->stage == OUT
 					     ? "you are in no room"
 					     : "the room is being looked for: wait, or /quit");
 	}
@@ -142,7 +144,7 @@ int leave_room(struct gyre_stack *stack, const char *nothing)
 	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, leave, 0), 0,
 				   &session_frame_of(stack)->answer));
 	session->stage = OUT;
-	return answer(stack, "you have left");
+	return answer_client(stack, "you have left");
 	GYRE_END(stack);
 }
 

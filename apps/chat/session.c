@@ -22,7 +22,7 @@ int end_line(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-int answer(struct gyre_stack *stack, const char *text)
+int answer_client(struct gyre_stack *stack, const char *text)
 {
 	write_text(stack, gyre_bytes_printf("* %s", text));
 	return end_line(stack);
@@ -56,17 +56,17 @@ static int rename_self(struct gyre_stack *stack, const char *nick)
 
 	GYRE_BEGIN(stack);
 	if (!is_name(nick)) {
-		return answer(stack, "a nick has 1 to 24 bytes and no space");
+		return answer_client(stack, "a nick has 1 to 24 bytes and no space");
 	}
 	if (session->stage == LOOKING) {
-		return answer(stack, looking);
+		return answer_client(stack, looking);
 	}
 	if (session->stage == IN) {
 		GYRE_AWAIT(stack,
 			   gyre_ask(stack, session->room, gyre_new(stack, rename, name_of(nick)), 0,
 				    &frame->answer));
 		if (gyre_future_failed(&frame->answer)) {
-			return answer(stack, reason(gyre_future_error(&frame->answer)));
+			return answer_client(stack, reason(gyre_future_error(&frame->answer)));
 		}
 	}
 	session->nick = name_of(nick);
@@ -82,12 +82,13 @@ static int ask_who(struct gyre_stack *stack, const char *nothing)
 	(void)nothing;
 	GYRE_BEGIN(stack);
 	if (session->stage != IN) {
-		return answer(stack, session->stage == OUT ? "you are in no room" : looking);
+		return answer_client(stack, session->stage == OUT ? "you are in no room" : looking);
 	}
 	GYRE_AWAIT(stack, gyre_ask(stack, session->room, gyre_new(stack, who, 0), 0,
 				   &session_frame_of(stack)->answer));
 	if (gyre_future_failed(&session_frame_of(stack)->answer)) {
-		return answer(stack, reason(gyre_future_error(&session_frame_of(stack)->answer)));
+		return answer_client(stack,
+				     reason(gyre_future_error(&session_frame_of(stack)->answer)));
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -102,7 +103,7 @@ static int ask_rooms(struct gyre_stack *stack, const char *nothing)
 				   gyre_new(stack, rooms, gyre_self(stack)), 0,
 				   &session_frame_of(stack)->answer));
 	if (gyre_future_failed(&session_frame_of(stack)->answer)) {
-		return answer(stack, "there are no rooms");
+		return answer_client(stack, "there are no rooms");
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -124,7 +125,7 @@ static int quit(struct gyre_stack *stack, const char *nothing)
 static int help(struct gyre_stack *stack, const char *nothing)
 {
 	(void)nothing;
-	return answer(stack, "/nick NAME, /join ROOM, /leave, /who, /rooms, /quit, /help");
+	return answer_client(stack, "/nick NAME, /join ROOM, /leave, /who, /rooms, /quit, /help");
 }
 
 static int say(struct gyre_stack *stack, const char *words)
@@ -137,8 +138,8 @@ static int say(struct gyre_stack *stack, const char *words)
 		return end_line(stack);
 	}
 	if (session->stage != IN) {
-		return answer(stack,
-			      session->stage == OUT ? "you are in no room: /join one" : looking);
+		return answer_client(stack, session->stage == OUT ? "you are in no room: /join one"
+								  : looking);
 	}
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, session->room,
@@ -149,7 +150,7 @@ static int say(struct gyre_stack *stack, const char *words)
 		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, sent_off, 0));
 	}
 	if (gyre_future_failed(&frame->answer)) {
-		return answer(stack, reason(gyre_future_error(&frame->answer)));
+		return answer_client(stack, reason(gyre_future_error(&frame->answer)));
 	}
 	return end_line(stack);
 	GYRE_END(stack);
@@ -177,7 +178,7 @@ static int take_line(struct gyre_stack *stack)
 			return commands[i].run(stack, text + length + strspn(text + length, " "));
 		}
 	}
-	return answer(stack, "there is no such command; see /help");
+	return answer_client(stack, "there is no such command; see /help");
 }
 
 static int be_told(struct gyre_stack *stack)
