@@ -26,7 +26,7 @@ IDEAS = [
     ("System", "A loop for each CPU, places to listen, a run until a signal. Calls return a negative errno.",
      """gyre_system gyre_system_create gyre_system_options gyre_system_listen gyre_acceptor_options
      gyre_system_run gyre_system_loops gyre_system_destroy gyre_socket_address gyre_socket_address_format
-     GYRE_SOCKET_ADDRESS_TEXT_MAX"""),
+     GYRE_SOCKET_ADDRESS_TEXT_MAX GYRE_LOG_ERROR"""),
     ("Channel", "A connection, with a pipeline of handlers that are told what happens to it.",
      """gyre_channel gyre_pipeline_add GYRE_LAST gyre_handler gyre_handler_context gyre_context_channel
      gyre_channel_tail gyre_context_write gyre_context_close gyre_channel_abort"""),

@@ -75,6 +75,7 @@ struct item {
 
 typedef void (*item_fn)(struct item *item, void *arg);
 
+void tree_init(void); /* before any other, while there are no loops */
 uint64_t hash_of(struct slice key);
 uint64_t random_number(void);
 uint64_t memory_used(void);

@@ -11,6 +11,7 @@ struct settings {
 	const char *cpus;
 	uint64_t clients_max;
 	int64_t spin_ns;
+	bool quiet;
 	struct gyre_system_options tuned; /* by --set */
 	struct kv kv;
 	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX]; /* where it listens */
@@ -26,6 +27,7 @@ static const char usage[] =
 	"  --cpus LIST        CPUs for the loops, as 0-3,8 (those allowed)\n"
 	"  --loops N          loops, each with a part of the keys, 1 to 1024 (one for each CPU)\n"
 	"  --memory-max BYTES of keys and values, an equal share for each loop (no limit)\n"
+	"  --quiet            log errors alone, and do not say where it listens\n"
 	"  --set OPT=VAL      a tunable of the system, as run_budget=64; may be repeated\n"
 	"  --spin HOW         how long a loop polls before it sleeps: auto, never, or ns\n"
 	"  --value-max BYTES  of an argument, 1024 to 15000000 (8388608)\n"
@@ -39,6 +41,7 @@ static enum app_parsed parse(int argc, char **argv, struct settings *settings)
 		{ "cpus", APP_TEXT, &settings->cpus, 0, 0 },
 		{ "loops", APP_NUMBER, &settings->kv.loops, 1, APP_LOOPS_MAX },
 		{ "memory-max", APP_NUMBER, &settings->kv.memory_max, 1, UINT64_C(1) << 50 },
+		{ "quiet", APP_FLAG, &settings->quiet, 0, 0 },
 		{ "set", APP_SET, &settings->tuned, 0, 0 },
 		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
 		{ "value-max", APP_NUMBER, &settings->kv.value_max, 1024, 15000000 },
@@ -100,7 +103,7 @@ static int serve(struct gyre_system *system, struct settings *settings)
 
 int main(int argc, char **argv)
 {
-	static struct settings settings = { .bind = "tcp://127.0.0.1:6379", .clients_max = 10000 };
+	struct settings settings = { .bind = "tcp://127.0.0.1:6379", .clients_max = 10000 };
 	struct gyre_system *system = NULL;
 	struct gyre_system_options *options = &settings.tuned;
 	enum app_parsed parsed;
@@ -112,6 +115,7 @@ int main(int argc, char **argv)
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
+	tree_init();
 	commands_init();
 	if (settings.kv.loops != 0) {
 		options->loops = (uint32_t)settings.kv.loops;
@@ -120,7 +124,11 @@ int main(int argc, char **argv)
 		options->spin_ns = settings.spin_ns;
 	}
 	options->cpus = settings.cpus;
-	options->started = print_listening;
+	if (settings.quiet) {
+		options->log_level = GYRE_LOG_ERROR;
+	} else {
+		options->started = print_listening;
+	}
 	options->started_arg = settings.address;
 	options->loop_init = shard_init;
 	options->loop_fini = shard_fini;
