@@ -148,7 +148,7 @@ def reached(root, path):
 
 
 # Of another library: a server does not want it.
-SIMULATOR = os.path.join("include", "gyre", "sim.h")
+SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in ("sim.h", "test.h"))
 
 
 def check_umbrella(root, ending, problems):
@@ -157,7 +157,7 @@ def check_umbrella(root, ending, problems):
         return
     included = reached(root, whole)
     for path in csource.find(root, [os.path.dirname(whole)], (ending,)):
-        if path not in (whole, SIMULATOR) and f"<gyre/{os.path.basename(path)}>" not in included:
+        if path not in (whole, *SIMULATOR) and f"<gyre/{os.path.basename(path)}>" not in included:
             problems.append((path, 0, f"is not included by gyre/gyre{ending}"))
 
 

@@ -3,7 +3,7 @@
 
 usage: check_symbols.py [ROOT] [--library LIBGYRE.SO]
 
-What the headers but gyre/sim.h mark GYRE_API, what the version nodes of lib/gyre.map list as global, and what the
+What the headers but those of the simulator mark GYRE_API, what the version nodes of lib/gyre.map list as global, and what the
 built library exports must be three equal sets: a function that was forgotten in one of them, or one
 that is declared and not defined, is found here and not by a user. Nothing hidden (gy_) may be exported,
 and a pattern in the map would hide a mistake. Without --library only headers and map are compared.
@@ -17,14 +17,15 @@ import sys
 import csource
 
 MAP = os.path.join("lib", "gyre.map")
-SIMULATOR = os.path.join("include", "gyre", "sim.h")  # what libgyre-sim alone exports
+# What libgyre-sim alone exports.
+SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in ("sim.h", "test.h"))
 
 
 def from_headers(root):
     """Exported name -> (file, line) for every declaration marked GYRE_API."""
     found = {}
     for path in csource.find(root, [os.path.join("include", "gyre")], (".h",)):
-        if path == SIMULATOR:
+        if path in SIMULATOR:
             continue
         for declaration in csource.load(root, path).declarations:
             if "GYRE_API" in declaration.words():

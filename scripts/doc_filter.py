@@ -20,7 +20,8 @@ from check_docs import PARAMETER, PART, SIZED, TITLE, Comment, needless_parts, w
 FOLDER = os.path.join("include", "gyre")
 UMBRELLA = os.path.join(FOLDER, "gyre.h")
 # Headers of other libraries, which gyre.h does not include.
-APART = [("sim", "Simulation", "hosts, a network, disks and clocks that are simulated")]
+APART = [("sim", "Simulation", "hosts, a network, disks and clocks that are simulated"),
+         ("test", "Tests", "probes, peers of channels and virtual time for tests of actors and pipelines")]
 HEADING = re.compile(r"^/\* ---- (.+) ---- \*/$")
 TITLED = re.compile(r"^/\*\s*(.*?)\s*\*/\n#include <gyre/(\w+)\.h>$", re.MULTILINE | re.DOTALL)
 ERROR = re.compile(r"^((?:-E[A-Z0-9]+(?:, )?)+|NULL|GYRE_NOBODY|others)\s+(\S.*)$")

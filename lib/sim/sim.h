@@ -46,6 +46,19 @@ void gy_sim_hash_tables_crash(struct gy_sim_host *host);
 /* A host has crashed: gives back what gyre has allocated for it. */
 void gy_sim_memory_crash(struct gy_sim_host *host);
 
+/* Which allocation of a host fails. Those of its main task do not count, nor those made while it is
+ * @spared. */
+struct gy_sim_allocations {
+	uint64_t fails_in; /* 0: none does */
+	bool failed;
+	bool spared;
+};
+
+void gy_sim_allocations_fail(struct gy_sim_host *host, uint64_t number);
+/* None fails any more; whether one has. */
+bool gy_sim_allocations_recover(struct gy_sim_host *host);
+void gy_sim_allocations_spare(struct gy_sim_host *host, bool spare);
+
 /* ---- sim.c: the whole ---- */
 
 struct gyre_sim {
@@ -164,8 +177,9 @@ struct gy_sim_host {
 	uint32_t slots_room;
 	uint64_t signals; /* pending, a bit by number */
 	struct gy_list signal_files;
-	struct gy_list hash_tables;  /* of liburcu: hash_table_calls.c */
-	struct gy_list memory;	     /* what gyre has allocated for it: memory.c */
+	struct gy_list hash_tables; /* of liburcu: hash_table_calls.c */
+	struct gy_list memory;	    /* what gyre has allocated for it: memory.c */
+	struct gy_sim_allocations allocations;
 	struct gy_sim_net_host *net; /* its addresses and ports: net.c */
 	struct gy_sim_disk *disk;    /* survives crashes: disk.c */
 };

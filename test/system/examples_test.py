@@ -602,6 +602,10 @@ def test_stream_copy():
     run("stream_copy", status=1)
 
 
+def test_test():
+    expect(run("test") == "the light goes out, and lines are cut\n", "other output")
+
+
 def test_tls():
     certificates = Certificates()
     certificates.make("server")

@@ -241,7 +241,36 @@ def test_step5():
             expect(ann.rest() == "* the server ends\n", "no farewell")
 
 
+def play(name, *arguments, status=0):
+    """Runs a program that serves nobody to its end; what it has printed."""
+    ran = subprocess.run([os.path.join(BUILD, "apps", "tutorial", f"gyre-tutorial-{name}"), *arguments],
+                         capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == status and is_silent(ran.stderr), f"exit {ran.returncode}: {ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def test_chat_test():
+    lines = play("chat_test").splitlines()
+    expect(len(lines) == 5 and all(line.startswith("the chat ") for line in lines), f"other output: {lines}")
+
+
+def test_chat_sim():
+    """A planted bug is found by a seed, and by it again; without the bug no seed finds one."""
+    said = play("chat_sim", "--planted", "--seeds", "200", status=1)
+    found = re.fullmatch(r"seed (\d+) finds a bug: hearer\d heard .*\ndigest [0-9a-f]{16}; once more: .*\n", said)
+    expect(found, f"other output: {said}")
+    again = play("chat_sim", "--planted", "--seed", found.group(1), "--seeds", "1", status=1)
+    expect(again == said, f"{said} and then {again}")
+    expect(play("chat_sim", "--seed", found.group(1), "--seeds", "20") == "20 seeds: all heard the same\n",
+           "a bug that nobody has planted")
+    ran = subprocess.run([os.path.join(BUILD, "apps", "tutorial", "gyre-tutorial-chat_sim"), "--unknown"],
+                         capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 2 and ran.stderr.startswith("usage: "), f"exit {ran.returncode}: {ran.stderr}")
+
+
 def main():
+    test_chat_test()
+    test_chat_sim()
     test_step1()
     test_step2()
     test_step3()

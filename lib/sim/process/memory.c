@@ -10,7 +10,7 @@
 #include "base/macros.h"
 #include "base/memory.h"
 #include "base/poison.h"
-#include "sim/sim.h"
+#include "sim/scheduler.h"
 #include "sim/wrapped.h"
 
 struct head {
@@ -54,6 +54,42 @@ void gy_sim_grow(void **elements, uint32_t *room, uint32_t count, size_t element
 	*room = larger;
 }
 
+/* ---- allocations that fail ---- */
+
+void gy_sim_allocations_fail(struct gy_sim_host *host, uint64_t number)
+{
+	host->allocations = (struct gy_sim_allocations){ .fails_in = number };
+}
+
+bool gy_sim_allocations_recover(struct gy_sim_host *host)
+{
+	bool failed = host->allocations.failed;
+
+	host->allocations = (struct gy_sim_allocations){ .fails_in = 0 };
+	return failed;
+}
+
+void gy_sim_allocations_spare(struct gy_sim_host *host, bool spare)
+{
+	host->allocations.spared = spare;
+}
+
+/* Whether the host here has memory for one more piece. */
+static bool has_one(struct gy_sim_host *host)
+{
+	struct gy_sim_allocations *allocations = host == NULL ? NULL : &host->allocations;
+
+	if (gy_sim_refuses("memory")) {
+		return false;
+	}
+	if (host == NULL || allocations->fails_in == 0 || allocations->spared ||
+	    gy_sim_here == host->main) {
+		return true;
+	}
+	allocations->failed = --allocations->fails_in == 0;
+	return !allocations->failed;
+}
+
 /* ---- what gyre allocates ---- */
 
 static void *keep(struct head *head, size_t bytes, struct gy_sim_host *host)
@@ -71,18 +107,22 @@ static void *keep(struct head *head, size_t bytes, struct gy_sim_host *host)
 
 void *__wrap_gy_memory_get_raw(size_t bytes)
 {
-	return gy_sim_refuses("memory")
-		       ? NULL
-		       : keep((struct head *)__real_gy_memory_get_raw(sizeof(struct head) + bytes),
-			      bytes, gy_sim_host_here());
+	struct gy_sim_host *host = gy_sim_host_here();
+
+	return has_one(host)
+		       ? keep((struct head *)__real_gy_memory_get_raw(sizeof(struct head) + bytes),
+			      bytes, host)
+		       : NULL;
 }
 
 void *__wrap_gy_memory_get(size_t bytes)
 {
-	return gy_sim_refuses("memory")
-		       ? NULL
-		       : keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes),
-			      bytes, gy_sim_host_here());
+	struct gy_sim_host *host = gy_sim_host_here();
+
+	return has_one(host)
+		       ? keep((struct head *)__real_gy_memory_get(sizeof(struct head) + bytes),
+			      bytes, host)
+		       : NULL;
 }
 
 void *__wrap_gy_memory_get_lasting(size_t bytes)

@@ -1,0 +1,404 @@
+/*
+ * A test from its begin to its end: what it runs in, time, lost messages, memory that cannot be
+ * had, and how failures are told.
+ */
+#include <signal.h>
+
+#include "testkit_rig.h"
+
+static const char here[] = "testkit_test.c:";
+
+/* ---- running ---- */
+
+struct ran {
+	uint32_t count;
+	uint32_t loops;
+	uint64_t took_ns;
+};
+
+static void look(struct gyre_test *test, void *arg)
+{
+	struct ran *ran = (struct ran *)arg;
+
+	ran->count++;
+	ran->loops = gyre_system_loops(gyre_test_system(test));
+}
+
+Test(sim_testkit, runs_a_test_once_on_a_system_of_one_loop)
+{
+	struct ran ran = { 0 };
+
+	pass(look, &ran);
+	cr_assert_eq(ran.count, 1);
+	cr_assert_eq(ran.loops, 1);
+}
+
+Test(sim_testkit, runs_a_test_with_the_options_of_a_system)
+{
+	const struct gyre_system_options system = { .loops = 3 };
+	const struct gyre_test_options options = { .system = &system };
+	struct ran ran = { 0 };
+
+	cr_assert_eq(gyre_test_run(&options, look, &ran), 0);
+	cr_assert_eq(ran.loops, 3);
+}
+
+Test(sim_testkit, tells_why_a_system_cannot_be_made)
+{
+	const struct gyre_system_options system = { .io_ratio = 101, .log_level = GYRE_LOG_ERROR };
+	const struct gyre_sim_options sim = { .faults = 1000001 };
+	struct ran ran = { 0 };
+
+	cr_assert_eq(gyre_test_run(&(struct gyre_test_options){ .system = &system }, look, &ran),
+		     -EINVAL);
+	cr_assert_eq(gyre_test_run(&(struct gyre_test_options){ .sim = &sim }, look, &ran),
+		     -EINVAL);
+	cr_assert_eq(gyre_test_run(NULL, NULL, NULL), -EINVAL);
+	cr_assert_eq(ran.count, 0);
+}
+
+static void run_inside(struct gyre_test *test, void *arg)
+{
+	(void)test;
+	cr_assert_eq(gyre_test_run(NULL, look, arg), -EINVAL);
+}
+
+Test(sim_testkit, runs_no_test_inside_of_a_test)
+{
+	struct ran ran = { 0 };
+
+	pass(run_inside, &ran);
+	cr_assert_eq(ran.count, 0);
+}
+
+/* ---- time ---- */
+
+static void advance(struct gyre_test *test, void *arg)
+{
+	uint64_t begin_ns = gyre_sim_now(gyre_test_sim(test));
+
+	gyre_test_advance(test, GYRE_SECONDS(1000));
+	((struct ran *)arg)->took_ns = gyre_sim_now(gyre_test_sim(test)) - begin_ns;
+}
+
+Test(sim_testkit, lets_just_so_much_time_pass)
+{
+	struct ran ran = { 0 };
+
+	pass(advance, &ran);
+	cr_assert(ran.took_ns >= GYRE_SECONDS(1000));
+	cr_assert(ran.took_ns < GYRE_SECONDS(1000) + GYRE_MILLISECONDS(1));
+}
+
+static int ring_after_a_day(struct gyre_stack *stack)
+{
+	struct gyre_future *slept = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_SECONDS(24 * 3600), slept));
+	return gyre_reply(stack, gyre_new(stack, price, .cents = 1));
+	GYRE_END(stack);
+}
+
+static const struct gyre_class clock_class = { .name = "clock",
+					       .frame_bytes = sizeof(struct gyre_future),
+					       .behaviour.ask = ring_after_a_day };
+
+static void wait_for_a_day(struct gyre_test *test, void *arg)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	(void)arg;
+	(void)gyre_probe_ask(probe, gyre_test_spawn(test, &clock_class, GYRE_NO_ARGUMENT),
+			     gyre_test_new(test, order, 1), GYRE_FOREVER);
+	gyre_test_advance(test, GYRE_SECONDS(24 * 3600) - GYRE_MILLISECONDS(1));
+	(void)gyre_probe_expect_none(probe, 0);
+	(void)gyre_probe_expect(probe, price, GYRE_MILLISECONDS(4));
+}
+
+Test(sim_testkit, waits_for_a_timer_of_a_day_to_the_millisecond)
+{
+	const struct gyre_test_options options = { .time_ns_max = GYRE_SECONDS(25 * 3600) };
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		const struct gyre_sim_options sim = { .seed = seed };
+		struct gyre_test_options seeded = options;
+
+		seeded.sim = &sim;
+		cr_assert_eq(gyre_test_run(&seeded, wait_for_a_day, NULL), 0);
+	}
+}
+
+Test(sim_testkit, fails_a_test_that_does_not_end)
+{
+	struct told told = { 0 };
+	const struct gyre_test_options options = { .time_ns_max = GYRE_SECONDS(10),
+						   .failure = tell,
+						   .failure_arg = &told };
+
+	cr_assert_eq(gyre_test_run(&options, wait_for_a_day, NULL), -ENOTRECOVERABLE);
+	cr_assert_eq(told.count, 1);
+	cr_assert_str_eq(told.text, "the test has not ended after 10000 ms");
+}
+
+static const char *complain(void *arg)
+{
+	return gyre_sim_now((const struct gyre_sim *)arg) > GYRE_SECONDS(2) ? "it is late" : NULL;
+}
+
+static void have_checked(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	cr_assert_eq(gyre_sim_check(gyre_test_sim(test), "clock", complain, gyre_test_sim(test)),
+		     0);
+	gyre_test_advance(test, GYRE_SECONDS(3));
+}
+
+Test(sim_testkit, fails_where_a_check_of_the_simulation_does)
+{
+	fail(have_checked, NULL, "gyre_test_run()", "it is late");
+}
+
+/* ---- failures ---- */
+
+static void fail_by_itself(struct gyre_test *test, void *arg)
+{
+	gyre_test_check(test, arg == NULL);
+	gyre_test_check(test, arg != NULL);
+}
+
+Test(sim_testkit, fails_where_a_condition_does_not_hold)
+{
+	fail(fail_by_itself, NULL, here, "not: arg != NULL");
+}
+
+static void fail_with_a_text(struct gyre_test *test, void *arg)
+{
+	gyre_test_fail(test, (const char *)arg);
+}
+
+Test(sim_testkit, fails_with_a_text)
+{
+	char text[] = "100 %s";
+
+	fail(fail_with_a_text, text, here, text);
+}
+
+Test(sim_testkit, aborts_where_nobody_hears_of_a_failure, .signal = SIGABRT)
+{
+	(void)gyre_test_run(NULL, fail_by_itself, NULL);
+}
+
+static int refuse(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -EPERM);
+}
+
+static void spawn_nothing(struct gyre_test *test, void *arg)
+{
+	static const struct gyre_class nameless = { .behaviour.notice = refuse };
+	struct gyre_address address;
+
+	(void)arg;
+	address = gyre_test_spawn(test, &nameless, GYRE_NO_ARGUMENT);
+	cr_assert(gyre_address_equal(address, GYRE_NOBODY));
+}
+
+Test(sim_testkit, fails_where_an_actor_cannot_be_made)
+{
+	fail(spawn_nothing, NULL, here, "the actor cannot be made: Invalid argument");
+}
+
+/* ---- what is lost ---- */
+
+static const struct gyre_class deaf_class = { .name = "deaf", .behaviour.ask = refuse };
+
+static void lose(struct gyre_test *test, void *arg)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+	struct gyre_address deaf = gyre_test_spawn(test, &deaf_class, GYRE_NO_ARGUMENT);
+
+	for (uint32_t i = 0; i < *(const uint32_t *)arg; i++) {
+		cr_assert_eq(gyre_probe_notify(probe, deaf, gyre_test_new(test, order, 1)), 0);
+	}
+}
+
+Test(sim_testkit, fails_where_a_message_is_lost)
+{
+	uint32_t count = 1;
+
+	fail(lose, &count, "gyre_test_run()", "a message was lost: order from 0:");
+}
+
+Test(sim_testkit, counts_lost_messages_that_it_has_no_room_for)
+{
+	uint32_t count = 100;
+	struct told told = { 0 };
+	const struct gyre_test_options options = { .failure = tell, .failure_arg = &told };
+
+	cr_assert_eq(gyre_test_run(&options, lose, &count), -ENOTRECOVERABLE);
+	cr_assert_eq(told.count, 65);
+}
+
+Test(sim_testkit, lets_messages_be_lost_where_the_options_allow_it)
+{
+	const struct gyre_test_options options = { .allow_dead_letters = true };
+	uint32_t count = 1;
+
+	cr_assert_eq(gyre_test_run(&options, lose, &count), 0);
+}
+
+static void lose_and_expect(struct gyre_test *test, void *arg)
+{
+	uint32_t count = 2;
+
+	(void)arg;
+	lose(test, &count);
+	cr_assert_eq(
+		gyre_test_expect_dead_letter(test, order, GYRE_DROP_UNHANDLED, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(
+		gyre_test_expect_dead_letter(test, order, GYRE_DROP_UNHANDLED, GYRE_SECONDS(1)), 0);
+}
+
+Test(sim_testkit, expects_messages_to_be_lost)
+{
+	pass(lose_and_expect, NULL);
+}
+
+static void expect_no_loss(struct gyre_test *test, void *arg)
+{
+	uint32_t count = 1;
+
+	(void)arg;
+	lose(test, &count);
+	cr_assert_eq(
+		gyre_test_expect_dead_letter(test, order, GYRE_DROP_UNHANDLED, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(
+		gyre_test_expect_dead_letter(test, order, GYRE_DROP_UNHANDLED, GYRE_SECONDS(1)),
+		-ETIMEDOUT);
+}
+
+Test(sim_testkit, fails_where_no_message_is_lost)
+{
+	fail(expect_no_loss, NULL, here, "no message of type order was lost: ");
+}
+
+static void count_lost(const struct gyre_type *type, struct gyre_address from,
+		       struct gyre_address to, enum gyre_drop reason, void *arg)
+{
+	(void)type;
+	(void)from;
+	(void)to;
+	*(uint32_t *)arg += reason == GYRE_DROP_UNHANDLED;
+}
+
+Test(sim_testkit, tells_the_hook_of_the_options_too)
+{
+	uint32_t lost = 0;
+	uint32_t count = 3;
+	const struct gyre_system_options system = { .dead_letter = count_lost,
+						    .dead_letter_arg = &lost };
+	const struct gyre_test_options options = { .system = &system, .allow_dead_letters = true };
+
+	cr_assert_eq(gyre_test_run(&options, lose, &count), 0);
+	cr_assert_eq(lost, 3);
+}
+
+/* ---- memory ---- */
+
+static int ask_back(struct gyre_stack *stack)
+{
+	const struct gyre_address *to = (const struct gyre_address *)gyre_state(stack);
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, *to, gyre_new(stack, price_of, 1), GYRE_SECONDS(1), future));
+	if (gyre_future_failed(future)) {
+		return gyre_throw(stack, gyre_future_error(future));
+	}
+	return gyre_reply(stack, gyre_new(stack, price, gyre_future_get(future, price)->cents + 1));
+	GYRE_END(stack);
+}
+
+struct asked {
+	struct gyre_address address;
+};
+GYRE_MESSAGE(asked, 0x120);
+
+static int begin(struct gyre_stack *stack)
+{
+	*(struct gyre_address *)gyre_state(stack) = gyre_message(stack, asked)->address;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class asker_class = { .name = "asker",
+					       .state_bytes = sizeof(struct gyre_address),
+					       .frame_bytes = sizeof(struct gyre_future),
+					       .mount = begin,
+					       .behaviour.ask = ask_back };
+
+struct sweep {
+	uint64_t number;
+	bool failed;
+	uint32_t answered;
+	uint32_t refused;
+};
+
+/* Whatever is lacking, the asker hears in time that its ask has failed, or is answered. */
+static void ask_without_memory(struct gyre_test *test, void *arg)
+{
+	struct sweep *sweep = (struct sweep *)arg;
+	struct gyre_probe *probe = gyre_probe_create(test);
+	struct gyre_probe *asked = gyre_probe_create(test);
+	struct gyre_address asker = gyre_test_spawn(
+		test, &asker_class, gyre_test_new(test, asked, gyre_probe_address(asked)));
+
+	gyre_test_advance(test, GYRE_MILLISECONDS(10));
+	gyre_test_fail_allocation(test, sweep->number);
+	(void)gyre_probe_ask(probe, asker, gyre_test_new(test, order, 1), GYRE_SECONDS(3));
+	gyre_test_advance(test, GYRE_MILLISECONDS(100));
+	sweep->failed = gyre_test_recover(test);
+	if (sweep->failed) {
+		gyre_test_advance(test, GYRE_SECONDS(5));
+		sweep->refused++;
+		return;
+	}
+	cr_assert_eq(gyre_probe_expect(asked, price_of, 0)->pieces, 1);
+	(void)gyre_probe_reply(asked, gyre_test_new(test, price, 1));
+	cr_assert_eq(gyre_probe_expect(probe, price, GYRE_SECONDS(1))->cents, 2);
+	sweep->answered++;
+}
+
+Test(sim_testkit, fails_each_allocation_by_its_number)
+{
+	struct sweep sweep = { .number = 1, .failed = true };
+
+	for (; sweep.failed; sweep.number++) {
+		struct told told = { 0 };
+		const struct gyre_test_options options = { .allow_dead_letters = true,
+							   .failure = tell,
+							   .failure_arg = &told };
+
+		(void)gyre_test_run(&options, ask_without_memory, &sweep);
+	}
+	cr_assert_eq(sweep.answered, 1);
+	cr_assert_gt(sweep.refused, 0);
+	cr_assert_eq(sweep.refused, sweep.number - 2);
+}
+
+static void recover_at_once(struct gyre_test *test, void *arg)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	(void)arg;
+	gyre_test_fail_allocation(test, 1);
+	cr_assert(!gyre_test_recover(test));
+	(void)gyre_probe_notify(probe, gyre_probe_address(probe), gyre_test_new(test, order, 1));
+	cr_assert_not_null(gyre_probe_expect(probe, order, GYRE_SECONDS(1)));
+}
+
+Test(sim_testkit, has_all_memory_after_a_recovery)
+{
+	pass(recover_at_once, NULL);
+}
