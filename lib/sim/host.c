@@ -33,6 +33,9 @@ void gy_sim_host_boot(struct gy_sim_host *host)
 	host->life++;
 	host->tasks_made = 0;
 	host->signals = 0;
+	host->descriptors_max = GY_SIM_DESCRIPTORS_MAX;
+	host->user = 0;
+	memset(host->handlers, 0, sizeof(host->handlers));
 	host->clock_base_ns = clock_base_ns + gy_sim_choose_time(host->sim, clock_base_ns);
 	gy_sim_rcu_init(host);
 	gy_sim_table_init(host);
@@ -122,8 +125,10 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	host->up = !crashed; /* who ends in peace says good-bye */
 	end_specifics(host);
 	stop_tasks(host);
+	gy_sim_streams_fini(host);
 	gy_sim_table_fini(host);
 	destroy_tasks(host);
+	gy_sim_environment_fini(host);
 	host->up = false;
 	gy_sim_net_host_down(host, crashed);
 	gy_sim_rcu_fini(host);
@@ -152,6 +157,8 @@ struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyr
 	gy_list_init(&host->memory);
 	gy_list_init(&host->hash_tables);
 	gy_list_init(&host->signal_files);
+	gy_list_init(&host->environment);
+	gy_list_init(&host->streams);
 	gy_sim_queue_init(&host->at_addresses);
 	sim->hosts[sim->hosts_count++] = host;
 	gy_sim_net_host_init(host);
@@ -202,6 +209,12 @@ uint64_t gy_sim_host_when(const struct gy_sim_host *host, uint64_t clock_ns)
 		return UINT64_MAX;
 	}
 	return clock_ns <= host->clock_base_ns ? 0 : unskewed(host, clock_ns - host->clock_base_ns);
+}
+
+uint64_t gy_sim_host_after(const struct gy_sim_host *host, uint64_t ns)
+{
+	return ns >= UINT64_MAX / 4 ? UINT64_MAX
+				    : gy_sim_host_when(host, gy_sim_host_clock(host) + ns);
 }
 
 uint64_t gy_sim_host_when_date(const struct gy_sim_host *host, uint64_t date_ns)

@@ -61,7 +61,7 @@ void gy_sim_yield(bool always)
 	gy_sim_task_switch_back(task);
 }
 
-bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns)
+bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what)
 {
 	struct gy_sim_task *task = gy_sim_here;
 	struct gyre_sim *sim = task->sim;
@@ -73,6 +73,7 @@ bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns)
 	}
 	task->state = GY_SIM_TASK_WAITING;
 	task->woken = false;
+	task->waits_for = what;
 	gy_list_append(&queue->tasks, &task->of_queue);
 	gy_sim_timer_start(sim, &task->timer, until_ns);
 	gy_sim_task_switch_back(task);
@@ -101,11 +102,11 @@ void gy_sim_wake_all(struct gy_sim_queue *queue)
 	}
 }
 
-bool gy_sim_wait_at(const void *address, uint64_t until_ns)
+bool gy_sim_wait_at(const void *address, uint64_t until_ns, const char *what)
 {
 	refuse_to_wait(gy_sim_here);
 	gy_sim_here->address = address;
-	return gy_sim_wait(&gy_sim_here->host->at_addresses, until_ns);
+	return gy_sim_wait(&gy_sim_here->host->at_addresses, until_ns, what);
 }
 
 /* Whether one was woken. */
@@ -142,6 +143,42 @@ void gy_sim_wake_at(const void *address, bool all)
 	}
 }
 
+/* ---- telling ---- */
+
+static void tell_one(const struct gy_sim_task *task, void (*tell)(const char *line, void *arg),
+		     void *arg)
+{
+	const struct gy_sim_file *file = task->file;
+	const char *does = task->state == GY_SIM_TASK_WAITING ? task->waits_for : "can go on";
+	char until[64] = "";
+	char line[256];
+
+	if (task->state == GY_SIM_TASK_ENDED) {
+		does = "has ended, and waits to be joined";
+	} else if (task->state == GY_SIM_TASK_WAITING && task->timer.place != 0) {
+		(void)snprintf(until, sizeof(until), ", until %.6f s",
+			       (double)task->timer.at_ns / 1e9);
+	}
+	(void)snprintf(line, sizeof(line), "%s: task %u%s%s %s%s%s%s%s", task->host->name,
+		       task->number, task->name[0] == '\0' ? "" : " ", task->name,
+		       task->state == GY_SIM_TASK_WAITING ? "waits for " : "", does,
+		       file == NULL ? "" : " of ", file == NULL ? "" : file->ops->name, until);
+	tell(line, arg);
+}
+
+void gy_sim_tasks_tell(const struct gyre_sim *sim, void (*tell)(const char *line, void *arg),
+		       void *arg)
+{
+	for (uint32_t i = 0; i < sim->hosts_count; i++) {
+		const struct gy_sim_host *host = sim->hosts[i];
+
+		for (struct gy_list *item = host->tasks.next; item != &host->tasks;
+		     item = item->next) {
+			tell_one(gy_container_of(item, struct gy_sim_task, of_host), tell, arg);
+		}
+	}
+}
+
 /* ---- running ---- */
 
 static struct gy_sim_task *choose(struct gyre_sim *sim)
@@ -161,7 +198,7 @@ static void clean_up(struct gy_sim_task *task)
 {
 	struct gy_sim_host *host = task->host;
 
-	if (task == host->main) {
+	if (task == host->main || task->exits) {
 		gy_sim_host_down(host, false);
 	} else if (task->detached) {
 		gy_sim_task_destroy(task);
@@ -229,5 +266,6 @@ int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint
 		} else {
 			jump(sim, until_ns);
 		}
+		gy_sim_net_deliver(sim);
 	}
 }

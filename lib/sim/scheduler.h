@@ -31,6 +31,7 @@ struct gy_sim_specific {
 struct gy_sim_task {
 	struct gyre_sim *sim;
 	struct gy_sim_host *host; /* NULL for the observer */
+	bool exits;		  /* its end is that of its host, as that of the main task is */
 	struct gy_list of_host;
 	struct gy_list of_queue; /* of those that are ready, or that wait for the same */
 	struct gy_sim_queue joiners;
@@ -39,6 +40,7 @@ struct gy_sim_task {
 	bool detached; /* nobody will join it */
 	bool observer;
 	const void *address; /* that it waits at */
+	const char *waits_for;
 	/* What a wait has taken, and gives back also where it never ends. */
 	struct gy_sim_file *file;
 	void *scratch;
@@ -90,6 +92,8 @@ struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*call)(v
 void gy_sim_task_destroy(struct gy_sim_task *task);
 /* Lets a ready task run until it waits, yields or ends. In the scheduler. */
 void gy_sim_task_switch_to(struct gy_sim_task *task);
+/* Ends the running task, and its host as by exit(). */
+_Noreturn void gy_sim_task_exit(void);
 /* Back to the scheduler. In a task. */
 void gy_sim_task_switch_back(struct gy_sim_task *task);
 /* Calls the functions that end what the task has by pthread_setspecific(): in its name, but on the
@@ -103,12 +107,15 @@ struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task);
 /* Runs until @when is true: 0; until @until_ns: -ETIMEDOUT; or until something is found wrong:
  * -ENOTRECOVERABLE. */
 int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint64_t until_ns);
+/* Tells what each task of the hosts that are up does or waits for, a line each without its end. */
+void gy_sim_tasks_tell(const struct gyre_sim *sim, void (*tell)(const char *line, void *arg),
+		       void *arg);
 /* Has a task that is in no list go on. */
 void gy_sim_task_ready(struct gy_sim_task *task);
 /* Takes a task out of whatever list it is in. */
 void gy_sim_task_unlist(struct gy_sim_task *task);
 /* Wait for, and wake, who waits at the same address, in any host. */
-bool gy_sim_wait_at(const void *address, uint64_t until_ns);
+bool gy_sim_wait_at(const void *address, uint64_t until_ns, const char *what);
 void gy_sim_wake_at(const void *address, bool all);
 
 /* ---- rcu_calls.c ---- */
@@ -136,6 +143,14 @@ void gy_sim_host_boot(struct gy_sim_host *host);
 /* Ends all of the host. @crashed: also what gyre has allocated and what is not on the disk. */
 void gy_sim_host_down(struct gy_sim_host *host, bool crashed);
 void gy_sim_host_destroy(struct gy_sim_host *host);
+/* ---- process_calls.c, stream_calls.c ---- */
+
+/* A host is down: what it has set, and opened, is no more. */
+void gy_sim_environment_fini(struct gy_sim_host *host);
+void gy_sim_streams_fini(struct gy_sim_host *host);
+
+/* ---- host.c ---- */
+
 /* The clocks of a host, and back to that of the simulation. */
 uint64_t gy_sim_host_clock(const struct gy_sim_host *host);
 uint64_t gy_sim_host_date(const struct gy_sim_host *host);

@@ -18,6 +18,7 @@
 #include <gyre/sim.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +32,12 @@ struct gy_sim_file;
 struct gy_sim_host;
 struct gy_sim_task;
 
-enum { GY_SIM_HOSTS_MAX = 64, GY_SIM_NAME_BYTES = 32, GY_SIM_DESCRIPTORS_MAX = 65536 };
+enum {
+	GY_SIM_HOSTS_MAX = 64,
+	GY_SIM_NAME_BYTES = 32,
+	GY_SIM_DESCRIPTORS_MAX = 65536,
+	GY_SIM_SIGNALS = 64
+};
 
 /* ---- memory: never NULL, and zero ---- */
 
@@ -68,6 +74,7 @@ struct gyre_sim {
 	uint32_t refusals; /* and that are refused */
 	bool leaks;	   /* are failures */
 	uint32_t cpus;
+	bool calm; /* for tests that rely on it: files stay in memory, events keep their order */
 	uint32_t hosts_count;
 	struct gy_sim_host *hosts[GY_SIM_HOSTS_MAX];
 	struct gy_sim_link_state *links; /* of each ordered pair: net/net.c */
@@ -149,9 +156,10 @@ static inline void gy_sim_queue_init(struct gy_sim_queue *queue)
 
 /*
  * Has the running task wait in @queue until it is woken, or until the simulation's clock is at
- * @until_ns; UINT64_MAX for no limit. Returns whether it was woken.
+ * @until_ns; UINT64_MAX for no limit. @what it waits for is for people. Returns whether it was
+ * woken.
  */
-bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns);
+bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what);
 /* Wakes the task that waits longest, or all. */
 void gy_sim_wake_one(struct gy_sim_queue *queue);
 void gy_sim_wake_all(struct gy_sim_queue *queue);
@@ -175,14 +183,22 @@ struct gy_sim_host {
 	int32_t clock_skew;	   /* that it runs faster, in a million */
 	struct gy_sim_slot *slots; /* descriptors by number */
 	uint32_t slots_room;
-	uint64_t signals; /* pending, a bit by number */
+	uint32_t descriptors_max;
+	uid_t user;
+	struct gy_list environment; /* process_calls.c */
+	struct gy_list streams;	    /* stream_calls.c */
+	uint64_t signals;	    /* pending, a bit by number */
 	struct gy_list signal_files;
-	struct gy_list hash_tables; /* of liburcu: hash_table_calls.c */
-	struct gy_list memory;	    /* what gyre has allocated for it: memory.c */
+	struct sigaction handlers[GY_SIM_SIGNALS]; /* that raise() and kill() call */
+	struct gy_list hash_tables;		   /* of liburcu: hash_table_calls.c */
+	struct gy_list memory;			   /* what gyre has allocated for it: memory.c */
 	struct gy_sim_allocations allocations;
 	struct gy_sim_net_host *net; /* its addresses and ports: net.c */
 	struct gy_sim_disk *disk;    /* survives crashes: disk.c */
 };
+
+/* When so much time has passed by the host's clock, by which its time-outs go: never earlier. */
+uint64_t gy_sim_host_after(const struct gy_sim_host *host, uint64_t ns);
 
 /* ---- descriptor/file.c: open descriptors ---- */
 
@@ -235,6 +251,8 @@ void gy_sim_file_init(struct gy_sim_file *file, const struct gy_sim_file_ops *op
 int gy_sim_file_install(struct gy_sim_file *file, int least);
 /* Installs a file that was made just now, or closes it. */
 int gy_sim_file_install_new(struct gy_sim_file *file);
+/* The same; with O_CLOEXEC in @flags the descriptor is closed on exec. */
+int gy_sim_file_install_flags(struct gy_sim_file *file, int flags);
 /* What a descriptor of the running task's host stands for; NULL: none. */
 struct gy_sim_file *gy_sim_file_at(int fd);
 void gy_sim_file_ref(struct gy_sim_file *file);
@@ -262,6 +280,9 @@ uint32_t gy_sim_table_count(const struct gy_sim_host *host);
 
 void gy_sim_net_init(struct gyre_sim *sim);
 void gy_sim_net_fini(struct gyre_sim *sim);
+/* What hosts have sent to themselves comes: before a call looks at a descriptor, and after each
+ * event. */
+void gy_sim_net_deliver(struct gyre_sim *sim);
 /* A host comes into being, ends or crashes (its sockets are closed), and is destroyed. One that has
  * ended, as a process does, still refuses connections; one that has @crashed is silent. */
 void gy_sim_net_host_init(struct gy_sim_host *host);
@@ -275,10 +296,14 @@ int gy_sim_socket_file_status(const struct gy_sim_host *host, const char *path,
 			      struct stat *ret_status);
 int gy_sim_socket_file_set_mode(struct gy_sim_host *host, const char *path, mode_t mode);
 int gy_sim_socket_file_remove(struct gy_sim_host *host, const char *path);
+/* Where nothing but such a file may be replaced. */
+int gy_sim_socket_file_rename(struct gy_sim_host *host, const char *from, const char *to);
 
 /* ---- disk/disk.c ---- */
 
 void gy_sim_disk_init(struct gy_sim_host *host);
+/* Whether the disk has something at a path. */
+bool gy_sim_disk_has(const struct gy_sim_host *host, const char *path);
 /* The host has crashed: what was not synced is lost, all or in part. */
 void gy_sim_disk_crash(struct gy_sim_host *host);
 void gy_sim_disk_fini(struct gy_sim_host *host);

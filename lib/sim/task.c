@@ -210,6 +210,17 @@ static void run(void)
 	gy_assert(false);
 }
 
+void gy_sim_task_exit(void)
+{
+	struct gy_sim_task *task = gy_sim_here;
+
+	gy_assert(task->stack != NULL && task->state == GY_SIM_TASK_RUNNING);
+	task->exits = true;
+	task->state = GY_SIM_TASK_ENDED;
+	gy_sim_task_switch_back(task);
+	abort(); /* nobody goes on with it */
+}
+
 static void time_is_up(struct gy_sim_timer *timer)
 {
 	struct gy_sim_task *task = gy_container_of(timer, struct gy_sim_task, timer);

@@ -7,13 +7,16 @@
 #define GY_SIM_WRAPPED_H
 
 #include <ares.h>
+#include <dirent.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -45,10 +48,13 @@ GY_SIM_WRAPPED(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t 
 GY_SIM_WRAPPED(int, pthread_join, pthread_t thread, void **ret_value);
 GY_SIM_WRAPPED(int, pthread_detach, pthread_t thread);
 GY_SIM_WRAPPED(pthread_t, pthread_self, void);
+GY_SIM_WRAPPED(int, raise, int signo);
+GY_SIM_WRAPPED(int, kill, pid_t process, int signo);
 GY_SIM_WRAPPED(int, pthread_kill, pthread_t thread, int signo);
 GY_SIM_WRAPPED(int, pthread_sigmask, int how, const sigset_t *signals, sigset_t *ret_before);
 GY_SIM_WRAPPED(int, pthread_setname_np, pthread_t thread, const char *name);
 GY_SIM_WRAPPED(int, pthread_setaffinity_np, pthread_t thread, size_t bytes, const cpu_set_t *cpus);
+GY_SIM_WRAPPED(int, sched_yield, void);
 GY_SIM_WRAPPED(int, sched_getaffinity, pid_t process, size_t bytes, cpu_set_t *ret_cpus);
 GY_SIM_WRAPPED(int, pthread_mutex_lock, pthread_mutex_t *mutex);
 GY_SIM_WRAPPED(int, pthread_mutex_trylock, pthread_mutex_t *mutex);
@@ -58,6 +64,10 @@ GY_SIM_WRAPPED(int, pthread_cond_timedwait, pthread_cond_t *condition, pthread_m
 	       const struct timespec *until);
 GY_SIM_WRAPPED(int, pthread_cond_signal, pthread_cond_t *condition);
 GY_SIM_WRAPPED(int, pthread_cond_broadcast, pthread_cond_t *condition);
+GY_SIM_WRAPPED(int, pthread_barrier_init, pthread_barrier_t *barrier,
+	       const pthread_barrierattr_t *attributes, unsigned int count);
+GY_SIM_WRAPPED(int, pthread_barrier_wait, pthread_barrier_t *barrier);
+GY_SIM_WRAPPED(int, pthread_barrier_destroy, pthread_barrier_t *barrier);
 GY_SIM_WRAPPED(int, pthread_key_create, pthread_key_t *ret_key, void (*destroy)(void *));
 GY_SIM_WRAPPED(int, pthread_key_delete, pthread_key_t key);
 GY_SIM_WRAPPED(void *, pthread_getspecific, pthread_key_t key);
@@ -97,7 +107,7 @@ GY_SIM_WRAPPED(void *, gy_memory_get_lasting, size_t bytes);
 GY_SIM_WRAPPED(void *, gy_memory_resize, void *memory, size_t old_bytes, size_t bytes);
 GY_SIM_WRAPPED(void, gy_memory_put, void *memory);
 
-/* ---- clocks, random numbers, the process: clock_calls.c ---- */
+/* ---- clocks, random numbers: clock_calls.c ---- */
 
 GY_SIM_WRAPPED(int, clock_gettime, clockid_t id, struct timespec *ret_time);
 GY_SIM_WRAPPED(time_t, time, time_t *ret_time);
@@ -110,12 +120,21 @@ GY_SIM_WRAPPED(unsigned int, sleep, unsigned int seconds);
 GY_SIM_WRAPPED(struct gy_clock, gy_clock_machine, void);
 GY_SIM_WRAPPED(bool, gy_thread_may_poll, void);
 GY_SIM_WRAPPED(ssize_t, getrandom, void *memory, size_t bytes, unsigned int flags);
+
+/* ---- the process: process_calls.c ---- */
+
+GY_SIM_WRAPPED(void, exit, int status);
 GY_SIM_WRAPPED(pid_t, getpid, void);
 GY_SIM_WRAPPED(pid_t, gettid, void);
 GY_SIM_WRAPPED(uid_t, geteuid, void);
+GY_SIM_WRAPPED(int, seteuid, uid_t user);
 GY_SIM_WRAPPED(char *, getenv, const char *name);
+GY_SIM_WRAPPED(int, setenv, const char *name, const char *value, int replaces);
+GY_SIM_WRAPPED(int, unsetenv, const char *name);
 GY_SIM_WRAPPED(int, getrlimit, __rlimit_resource_t resource, struct rlimit *ret_limit);
 GY_SIM_WRAPPED(int, getrlimit64, __rlimit_resource_t resource, struct rlimit *ret_limit);
+GY_SIM_WRAPPED(int, setrlimit, __rlimit_resource_t resource, const struct rlimit *limit);
+GY_SIM_WRAPPED(int, setrlimit64, __rlimit_resource_t resource, const struct rlimit *limit);
 GY_SIM_WRAPPED(int, uname, struct utsname *ret_name);
 
 /* ---- descriptors: descriptor_calls.c, epoll.c, event.c, signals.c ---- */
@@ -150,6 +169,7 @@ GY_SIM_WRAPPED(int, timerfd_settime, int fd, int flags, const struct itimerspec 
 GY_SIM_WRAPPED(int, signalfd, int fd, const sigset_t *signals, int flags);
 GY_SIM_WRAPPED(int, sigtimedwait, const sigset_t *signals, siginfo_t *ret_info,
 	       const struct timespec *timeout);
+GY_SIM_WRAPPED(__sighandler_t, signal, int signo, __sighandler_t handler);
 GY_SIM_WRAPPED(int, sigaction, int signo, const struct sigaction *action,
 	       struct sigaction *ret_before);
 
@@ -159,6 +179,11 @@ GY_SIM_WRAPPED(int, open, const char *path, int flags, ...);
 GY_SIM_WRAPPED(int, open64, const char *path, int flags, ...);
 GY_SIM_WRAPPED(int, openat, int folder, const char *path, int flags, ...);
 GY_SIM_WRAPPED(int, openat64, int folder, const char *path, int flags, ...);
+GY_SIM_WRAPPED(int, mkstemp, char *path);
+GY_SIM_WRAPPED(int, mkstemp64, char *path);
+GY_SIM_WRAPPED(int, mkostemp, char *path, int flags);
+GY_SIM_WRAPPED(int, mkostemp64, char *path, int flags);
+GY_SIM_WRAPPED(char *, mkdtemp, char *path);
 GY_SIM_WRAPPED(int, stat, const char *path, struct stat *ret_status);
 GY_SIM_WRAPPED(int, stat64, const char *path, struct stat *ret_status);
 GY_SIM_WRAPPED(int, lstat, const char *path, struct stat *ret_status);
@@ -176,6 +201,28 @@ GY_SIM_WRAPPED(int, rename, const char *from, const char *to);
 GY_SIM_WRAPPED(int, mkdir, const char *path, mode_t mode);
 GY_SIM_WRAPPED(int, rmdir, const char *path);
 GY_SIM_WRAPPED(long, syscall, long number, ...);
+
+/* ---- folders: folder_calls.c ---- */
+
+GY_SIM_WRAPPED(DIR *, opendir, const char *path);
+GY_SIM_WRAPPED(struct dirent *, readdir, DIR *folder);
+GY_SIM_WRAPPED(struct dirent *, readdir64, DIR *folder);
+GY_SIM_WRAPPED(int, closedir, DIR *folder);
+
+/* ---- streams of the C library: stream_calls.c ---- */
+
+GY_SIM_WRAPPED(FILE *, fopen, const char *path, const char *mode);
+GY_SIM_WRAPPED(FILE *, fopen64, const char *path, const char *mode);
+GY_SIM_WRAPPED(FILE *, tmpfile, void);
+GY_SIM_WRAPPED(FILE *, tmpfile64, void);
+GY_SIM_WRAPPED(int, fileno, FILE *stream);
+
+/* ---- files that OpenSSL reads: tls_files.c ---- */
+
+GY_SIM_WRAPPED(int, SSL_CTX_use_certificate_chain_file, SSL_CTX *context, const char *path);
+GY_SIM_WRAPPED(int, SSL_CTX_use_PrivateKey_file, SSL_CTX *context, const char *path, int type);
+GY_SIM_WRAPPED(STACK_OF(X509_NAME) *, SSL_load_client_CA_file, const char *path);
+GY_SIM_WRAPPED(int, SSL_CTX_load_verify_file, SSL_CTX *context, const char *path);
 
 /* ---- open files: file_calls.c, splice_calls.c ---- */
 
@@ -202,6 +249,9 @@ GY_SIM_WRAPPED(int, ftruncate64, int fd, off_t bytes);
 GY_SIM_WRAPPED(int, fsync, int fd);
 GY_SIM_WRAPPED(int, fdatasync, int fd);
 GY_SIM_WRAPPED(int, fchmod, int fd, mode_t mode);
+GY_SIM_WRAPPED(int, fchown, int fd, uid_t user, gid_t group);
+GY_SIM_WRAPPED(int, posix_fadvise, int fd, off_t offset, off_t bytes, int what);
+GY_SIM_WRAPPED(int, posix_fadvise64, int fd, off_t offset, off_t bytes, int what);
 GY_SIM_WRAPPED(int, flock, int fd, int what);
 GY_SIM_WRAPPED(ssize_t, sendfile, int to, int from, off_t *offset, size_t bytes);
 GY_SIM_WRAPPED(ssize_t, sendfile64, int to, int from, off_t *offset, size_t bytes);

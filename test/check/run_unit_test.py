@@ -226,7 +226,7 @@ class RunUnitWithCriterion(WithProgram, planted.PlantedTest):
 
 class RunUnitWithForks(WithProgram, planted.PlantedTest):
     sources = [os.path.join(planted.SCRIPTS, "..", "test", "unit", name)
-               for name in ("fork_asserts.c", "fork_leaks.c", "fork_runner.c")]
+               for name in ("fork_asserts.c", "fork_direct.c", "fork_exempt.c", "fork_leaks.c", "fork_runner.c")]
     libraries = False
 
     def test_counts_a_leak_as_a_failure_of_its_test(self):
@@ -249,6 +249,28 @@ class RunUnitWithForks(WithProgram, planted.PlantedTest):
                 status, output = self.run_program(argument)
                 self.assertEqual(status, 2, output)
                 self.assertIn("usage:", output)
+
+    def run_with_list(self, text, *more):
+        self.plant("exempt.txt", text)
+        return self.run_program(f"--exempt={self.path('exempt.txt')}", *more)
+
+    def test_leaves_out_what_a_list_exempts_and_says_why(self):
+        status, output = self.run_with_list("# Of a machine\n\nplanted/leaks: it leaks\n",
+                                            "--filter=planted/leaks")
+        self.assertEqual(status, 0, output)
+        self.assertIn("ok - planted::leaks  # SKIP it leaks", output)
+
+    def test_refuses_a_list_that_is_none_or_too_long(self):
+        names = re.findall(r"^Test\((\w+), (\w+)", PROGRAM, re.MULTILINE)
+        many = "".join(f"{suite}/{name}: so\n" for suite, name in names[:len(names) // 5 + 1])
+        for text, status, says in (("planted/leaks\n", 2, "there is no reason"),
+                                   ("planted/leaks: a\nplanted/leaks: b\n", 2, "is there twice"),
+                                   ("planted/gone: so\n", 1, "there is no test planted/gone"),
+                                   (many, 1, "more than one in 10")):
+            with self.subTest(says):
+                got, output = self.run_with_list(text)
+                self.assertEqual(got, status, output)
+                self.assertIn(says, output)
 
     def test_runs_several_at_once_and_counts_each(self):
         status, output = self.run_program("--jobs=4", "--filter=@(planted|fixtures)/*")

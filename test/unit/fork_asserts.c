@@ -28,7 +28,7 @@ struct criterion_options criterion_options;
 static const struct criterion_test *the_test;
 static const struct criterion_suite *the_suite;
 static struct fork_report *the_report;
-static pid_t the_thread;
+static pid_t the_thread; /* that plays the test */
 static jmp_buf leave;
 
 /* ---- the course of a test ---- */
@@ -63,6 +63,7 @@ static void call(void (*fixture)(void))
 
 void criterion_internal_test_setup(void)
 {
+	the_thread = gettid();
 	reach(FORK_INIT);
 	if (setjmp(leave) != 0) {
 		_exit(EXIT_FAILURE); /* there is nothing to test, and nothing whole to take down */
@@ -95,8 +96,7 @@ void fork_play(const struct criterion_test *test, const struct criterion_suite *
 	the_test = test;
 	the_suite = suite;
 	the_report = report;
-	the_thread = gettid();
-	test->test();
+	fork_course(test);
 	exit(EXIT_SUCCESS); /* with all that is done at an exit, such as looking for leaks */
 }
 
@@ -114,17 +114,39 @@ static void record(const char *line)
 	}
 }
 
-void criterion_send_assert(struct criterion_assert_stats *stats)
+static void record_format(const char *format, va_list arguments)
 {
 	char line[2048];
 
-	if (stats->passed) {
-		return;
-	}
-	(void)snprintf(line, sizeof(line), "%s:%u: Assertion failed: %.1500s\n", stats->file,
-		       stats->line, stats->message != NULL ? stats->message : "(no message)");
-	(void)__atomic_fetch_add(&the_report->failures, 1, __ATOMIC_SEQ_CST);
+	(void)vsnprintf(line, sizeof(line), format, arguments);
 	record(line);
+}
+
+void fork_say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	record_format(format, arguments);
+	va_end(arguments);
+}
+
+void fork_fail(const char *format, ...)
+{
+	va_list arguments;
+
+	(void)__atomic_fetch_add(&the_report->failures, 1, __ATOMIC_SEQ_CST);
+	va_start(arguments, format);
+	record_format(format, arguments);
+	va_end(arguments);
+}
+
+void criterion_send_assert(struct criterion_assert_stats *stats)
+{
+	if (!stats->passed) {
+		fork_fail("%s:%u: Assertion failed: %.1500s\n", stats->file, stats->line,
+			  stats->message != NULL ? stats->message : "(no message)");
+	}
 }
 
 void criterion_abort_test(void)

@@ -16,12 +16,14 @@
  * The runner has one thread, so that a fork is a whole process, and opens nothing that a test
  * inherits.
  *
- * usage: PROGRAM [--filter PATTERN] [--jobs N] [--list] [--tap[=-]] [--quiet]
+ * usage: PROGRAM [--filter PATTERN] [--jobs N] [--list] [--tap[=-]] [--quiet] [--exempt FILE]
  *
- * A pattern is matched with SUITE/NAME. Results are lines of TAP, with or without --tap and
+ * FILE is a list of tests that are skipped; see fork_exempt.h. A pattern is matched with
+ * SUITE/NAME. Results are lines of TAP, with or without --tap and
  * --quiet.
  */
 #include "fork_runner.h"
+#include "fork_exempt.h"
 #include "fork_leaks.h"
 
 #include <criterion/criterion.h>
@@ -113,6 +115,7 @@ static bool wanted(const struct criterion_test *test)
 static void collect(void)
 {
 	size_t all = (size_t)(__stop_cr_tst - __start_cr_tst);
+	size_t count = 0;
 
 	runner.tests = (const struct criterion_test **)calloc(all + 1, sizeof(runner.tests[0]));
 	must(runner.tests != NULL, "calloc");
@@ -120,7 +123,12 @@ static void collect(void)
 		const struct criterion_test *test = __start_cr_tst[i];
 
 		/* A sanitizer may leave room between them. */
-		if (test == NULL || !wanted(test)) {
+		if (test == NULL) {
+			continue;
+		}
+		count++;
+		(void)fork_exempt_reason(test->data->identifier_);
+		if (!wanted(test)) {
 			continue;
 		}
 		if (test->data->kind_ != CR_TEST_NORMAL) {
@@ -131,6 +139,9 @@ static void collect(void)
 		runner.tests[runner.tests_count++] = test;
 	}
 	qsort(runner.tests, runner.tests_count, sizeof(runner.tests[0]), compare);
+	if (!fork_exempt_fits(count)) {
+		exit(EXIT_FAILURE);
+	}
 }
 
 static const struct criterion_suite *suite_of(const struct criterion_test *test)
@@ -357,6 +368,22 @@ static struct job *end_job(void)
 	}
 }
 
+/* Whether a test is not to run, which is then told. */
+static bool is_left_out(const struct criterion_test *test)
+{
+	const char *reason = fork_exempt_reason(test->data->identifier_);
+	char more[640];
+
+	if (reason == NULL && is_disabled(test)) {
+		reason = "disabled";
+	}
+	if (reason != NULL) {
+		(void)snprintf(more, sizeof(more), " # SKIP %s", reason);
+		print_line("ok", test, more);
+	}
+	return reason != NULL;
+}
+
 static void run_all(void)
 {
 	long busy = 0;
@@ -364,8 +391,7 @@ static void run_all(void)
 	for (size_t i = 0; i < runner.tests_count; i++) {
 		struct job *job;
 
-		if (is_disabled(runner.tests[i])) {
-			print_line("ok", runner.tests[i], " # SKIP disabled");
+		if (is_left_out(runner.tests[i])) {
 			continue;
 		}
 		job = busy < runner.jobs_count ? &runner.jobs[busy++] : end_job();
@@ -403,7 +429,8 @@ static void prepare(void)
 static _Noreturn void misuse(const char *program)
 {
 	(void)fprintf(stderr,
-		      "usage: %s [--filter PATTERN] [--jobs N] [--list] [--tap[=-]] [--quiet]\n",
+		      "usage: %s [--filter PATTERN] [--jobs N] [--list] [--tap[=-]] [--quiet] "
+		      "[--exempt FILE]\n",
 		      program);
 	exit(MISUSE);
 }
@@ -411,6 +438,7 @@ static _Noreturn void misuse(const char *program)
 static void read_arguments(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "exempt", required_argument, NULL, 'e' },
 		{ "filter", required_argument, NULL, 'f' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "list", no_argument, NULL, 'l' },
@@ -432,6 +460,8 @@ static void read_arguments(int argc, char **argv)
 			}
 		} else if (option == 'l') {
 			runner.list = true;
+		} else if (option == 'e' && !fork_exempt_read(optarg)) {
+			exit(MISUSE);
 		} else if (option == '?' ||
 			   (option == 't' && optarg != NULL && strcmp(optarg, "-") != 0)) {
 			misuse(argv[0]);

@@ -29,4 +29,12 @@ struct criterion_test;
 _Noreturn void fork_play(const struct criterion_test *test, const struct criterion_suite *suite,
 			 struct fork_report *report);
 
+/* Calls @test->test, which is the whole of a test, where it is to run: fork_direct.c or
+ * simulated/course.c. It has returned then, or failed. */
+void fork_course(const struct criterion_test *test);
+
+/* Adds to what the runner prints of a test that failed; fork_fail() fails it, too. */
+__attribute__((format(printf, 1, 2))) void fork_say(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void fork_fail(const char *format, ...);
+
 #endif

@@ -363,7 +363,7 @@ static int do_poll(struct pollfd *polled, nfds_t count, uint64_t until_ns)
 	gy_sim_here->scratch = pollers;
 	watch_all(pollers, polled, count, &queue);
 	while (ready == 0 && woken) {
-		woken = gy_sim_wait(&queue, until_ns);
+		woken = gy_sim_wait(&queue, until_ns, "events of poll()");
 		ready = look(polled, count);
 	}
 	for (nfds_t i = 0; i < count; i++) {
@@ -376,15 +376,14 @@ static int do_poll(struct pollfd *polled, nfds_t count, uint64_t until_ns)
 
 int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms)
 {
-	uint64_t now_ns;
-
 	if (gy_sim_here == NULL) {
 		return __real_poll(polled, count, timeout_ms);
 	}
-	now_ns = gy_sim_here->sim->now_ns;
-	return gy_sim_result(
-		do_poll(polled, count,
-			timeout_ms < 0 ? UINT64_MAX : now_ns + (uint64_t)timeout_ms * 1000000));
+	return gy_sim_result(do_poll(
+		polled, count,
+		timeout_ms < 0
+			? UINT64_MAX
+			: gy_sim_host_after(gy_sim_host_here(), (uint64_t)timeout_ms * 1000000)));
 }
 
 int __wrap_ppoll(struct pollfd *polled, nfds_t count, const struct timespec *timeout,
@@ -396,8 +395,9 @@ int __wrap_ppoll(struct pollfd *polled, nfds_t count, const struct timespec *tim
 		return __real_ppoll(polled, count, timeout, signals);
 	}
 	if (timeout != NULL) {
-		until_ns = gy_sim_here->sim->now_ns + (uint64_t)timeout->tv_sec * 1000000000 +
-			   (uint64_t)timeout->tv_nsec;
+		until_ns = gy_sim_host_after(gy_sim_host_here(),
+					     (uint64_t)timeout->tv_sec * 1000000000 +
+						     (uint64_t)timeout->tv_nsec);
 	}
 	return gy_sim_result(do_poll(polled, count, until_ns));
 }

@@ -110,7 +110,7 @@ int __wrap_epoll_create1(int flags)
 	gy_list_init(&epoll->registrations);
 	gy_list_init(&epoll->ready);
 	gy_sim_queue_init(&epoll->waiters);
-	return gy_sim_result(gy_sim_file_install_new(&epoll->file));
+	return gy_sim_result(gy_sim_file_install_flags(&epoll->file, flags));
 }
 
 /* ---- registering ---- */
@@ -231,7 +231,7 @@ static void shuffle(struct gyre_sim *sim, struct epoll_event *events, int count)
 {
 	enum { SHUFFLED = 100000 };
 
-	if (count < 2 || !gy_sim_happens(sim, SHUFFLED)) {
+	if (count < 2 || sim->calm || !gy_sim_happens(sim, SHUFFLED)) {
 		return;
 	}
 	for (int i = count - 1; i > 0; i--) {
@@ -256,7 +256,7 @@ static int wait_for(int epoll_fd, struct epoll_event *ret_events, int room, uint
 	gy_sim_rcu_rest(true);
 	gy_sim_yield(true);
 	while ((count = take(epoll, ret_events, room)) == 0 && woken && until_ns > sim->now_ns) {
-		woken = gy_sim_wait(&epoll->waiters, until_ns);
+		woken = gy_sim_wait(&epoll->waiters, until_ns, "events of epoll");
 		if (woken && gy_sim_happens(sim, sim->faults)) {
 			break; /* for nothing: what is ready stays so */
 		}
@@ -271,10 +271,11 @@ int __wrap_epoll_wait(int epoll_fd, struct epoll_event *ret_events, int room, in
 	if (gy_sim_here == NULL) {
 		return __real_epoll_wait(epoll_fd, ret_events, room, timeout_ms);
 	}
-	return gy_sim_result(wait_for(epoll_fd, ret_events, room,
-				      timeout_ms < 0 ? UINT64_MAX
-						     : gy_sim_here->sim->now_ns +
-							       (uint64_t)timeout_ms * 1000000));
+	return gy_sim_result(wait_for(
+		epoll_fd, ret_events, room,
+		timeout_ms < 0
+			? UINT64_MAX
+			: gy_sim_host_after(gy_sim_host_here(), (uint64_t)timeout_ms * 1000000)));
 }
 
 int __wrap_epoll_pwait2(int epoll_fd, struct epoll_event *ret_events, int room,
@@ -286,8 +287,9 @@ int __wrap_epoll_pwait2(int epoll_fd, struct epoll_event *ret_events, int room,
 		return __real_epoll_pwait2(epoll_fd, ret_events, room, timeout, signals);
 	}
 	if (timeout != NULL) {
-		until_ns = gy_sim_here->sim->now_ns + (uint64_t)timeout->tv_sec * 1000000000 +
-			   (uint64_t)timeout->tv_nsec;
+		until_ns = gy_sim_host_after(gy_sim_host_here(),
+					     (uint64_t)timeout->tv_sec * 1000000000 +
+						     (uint64_t)timeout->tv_nsec);
 	}
 	return gy_sim_result(wait_for(epoll_fd, ret_events, room, until_ns));
 }

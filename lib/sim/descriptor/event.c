@@ -111,7 +111,7 @@ int __wrap_eventfd(unsigned int count, int flags)
 			 O_RDWR | (flags & O_NONBLOCK));
 	event->count = count;
 	event->semaphore = (flags & EFD_SEMAPHORE) != 0;
-	return gy_sim_result(gy_sim_file_install_new(&event->file));
+	return gy_sim_result(gy_sim_file_install_flags(&event->file, flags));
 }
 
 int __wrap_eventfd_read(int fd, eventfd_t *ret_count)
@@ -197,7 +197,7 @@ int __wrap_timerfd_create(clockid_t id, int flags)
 			 O_RDWR | (flags & O_NONBLOCK));
 	clock->timer.fire = fire;
 	clock->date = id == CLOCK_REALTIME;
-	return gy_sim_result(gy_sim_file_install_new(&clock->file));
+	return gy_sim_result(gy_sim_file_install_flags(&clock->file, flags));
 }
 
 static uint64_t ns_of(const struct timespec *time)
@@ -223,7 +223,7 @@ static int set_time(int fd, int flags, const struct itimerspec *time)
 		return 0;
 	}
 	if ((flags & TFD_TIMER_ABSTIME) == 0) {
-		at_ns += sim->now_ns;
+		at_ns = gy_sim_host_after(file->host, at_ns);
 	} else {
 		at_ns = clock->date ? gy_sim_host_when_date(file->host, at_ns)
 				    : gy_sim_host_when(file->host, at_ns);

@@ -68,6 +68,11 @@ static void wake(struct gy_sim_watch *watch, uint32_t events)
 	}
 }
 
+static const char *waiting_for(uint32_t events)
+{
+	return (events & EPOLLIN) != 0 ? "input" : "room for output";
+}
+
 int gy_sim_file_wait(struct gy_sim_file *file, uint32_t events, int flags, uint64_t until_ns)
 {
 	struct waiter waiter = { .watch.changed = wake, .events = events };
@@ -80,7 +85,7 @@ int gy_sim_file_wait(struct gy_sim_file *file, uint32_t events, int flags, uint6
 	gy_list_append(&file->watches, &waiter.watch.of_file);
 	gy_sim_file_ref(file); /* another task may close the descriptor meanwhile */
 	gy_sim_here->file = file;
-	woken = gy_sim_wait(&waiter.queue, until_ns);
+	woken = gy_sim_wait(&waiter.queue, until_ns, waiting_for(events));
 	gy_sim_here->file = NULL;
 	gy_list_remove(&waiter.watch.of_file);
 	gy_sim_file_unref(file);

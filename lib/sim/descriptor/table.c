@@ -132,6 +132,9 @@ struct gy_sim_slot *gy_sim_slot_at(int fd)
 {
 	struct gy_sim_host *host = gy_sim_host_here();
 
+	if (host != NULL) {
+		gy_sim_net_deliver(host->sim);
+	}
 	return host == NULL || fd < 0 || (uint32_t)fd >= host->slots_room ||
 			       host->slots[fd].file == NULL
 		       ? NULL
@@ -154,11 +157,21 @@ int gy_sim_file_install(struct gy_sim_file *file, int least)
 	while (fd < host->slots_room && host->slots[fd].file != NULL) {
 		fd++;
 	}
-	if (fd >= GY_SIM_DESCRIPTORS_MAX || gy_sim_refuses("a descriptor")) {
+	if (fd >= host->descriptors_max || gy_sim_refuses("a descriptor")) {
 		return -EMFILE;
 	}
 	take(host, fd, file);
 	return (int)fd;
+}
+
+int gy_sim_file_install_flags(struct gy_sim_file *file, int flags)
+{
+	int fd = gy_sim_file_install_new(file);
+
+	if (fd >= 0) {
+		gy_sim_slot_at(fd)->close_on_exec = (flags & O_CLOEXEC) != 0;
+	}
+	return fd;
 }
 
 int gy_sim_file_install_new(struct gy_sim_file *file)
@@ -175,7 +188,7 @@ int gy_sim_file_install_at(struct gy_sim_file *file, int fd)
 {
 	struct gy_sim_slot *slot = gy_sim_slot_at(fd);
 
-	if (fd < 0 || fd >= GY_SIM_DESCRIPTORS_MAX) {
+	if (fd < 0 || (uint32_t)fd >= file->host->descriptors_max) {
 		return -EBADF;
 	}
 	gy_sim_file_ref(file);

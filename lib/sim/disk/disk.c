@@ -17,7 +17,8 @@
  * have its new name and nothing in it. Where fsync() says -EIO the writes are clean and gone, as in
  * Linux: they are read until the host crashes, and no later fsync() brings them to the disk.
  *
- * There are neither links nor holes, no permissions, and nothing under /proc and /sys.
+ * There are neither links nor holes, no permissions, and under /proc and /sys nothing but the begin
+ * of a program.
  */
 #include "sim/disk/disk.h"
 
@@ -32,7 +33,12 @@
 static const uint64_t capacity_default = UINT64_C(1) << 30;
 static const uint64_t delay_default_ns = 100000;
 
-enum { FOLDER_MODE = S_IFDIR | 0755, FILE_MODE = S_IFREG | 0644, DEVICE_MODE = S_IFCHR | 0666 };
+enum {
+	FOLDER_MODE = S_IFDIR | 0755,
+	FILE_MODE = S_IFREG | 0644,
+	DEVICE_MODE = S_IFCHR | 0666,
+	PROGRAM_MODE = S_IFREG | 0555
+};
 
 /* ---- inodes ---- */
 
@@ -43,6 +49,8 @@ struct gy_sim_inode *gy_sim_inode_make(struct gy_sim_disk *disk, mode_t mode)
 	inode->disk = disk;
 	inode->number = ++disk->next_number;
 	inode->mode = mode;
+	inode->user = disk->host->user;
+	inode->cached = true; /* for it is new */
 	inode->changed_ns = gy_sim_host_date(disk->host);
 	gy_list_init(&inode->writes);
 	gy_list_init(&inode->entries);
@@ -78,6 +86,7 @@ void gy_sim_inode_status(const struct gy_sim_inode *inode, struct stat *ret_stat
 		.st_ino = inode->number,
 		.st_mode = inode->mode,
 		.st_nlink = inode->names,
+		.st_uid = inode->user,
 		.st_size = (off_t)inode->now.bytes,
 		.st_blksize = 4096,
 		.st_blocks = (blkcnt_t)((inode->now.bytes + GY_SIM_SECTOR_BYTES - 1) /
@@ -119,10 +128,17 @@ void gy_sim_disk_wait(struct gy_sim_disk *disk)
 
 	gy_sim_queue_init(&queue);
 	delay_ns += gy_sim_choose_time(sim, delay_ns);
-	(void)gy_sim_wait(&queue, sim->now_ns + delay_ns);
+	(void)gy_sim_wait(&queue, sim->now_ns + delay_ns, "the disk");
 }
 
 /* ---- life ---- */
+
+bool gy_sim_disk_has(const struct gy_sim_host *host, const char *path)
+{
+	struct gy_sim_place place;
+
+	return gy_sim_place_find(host->disk->root, path, &place) == 0 && place.inode != NULL;
+}
 
 static void set_options(struct gy_sim_disk *disk, const struct gyre_sim_disk *options)
 {
@@ -147,7 +163,9 @@ static struct gy_sim_inode *make_at(struct gy_sim_disk *disk, const char *path, 
 void gy_sim_disk_init(struct gy_sim_host *host)
 {
 	static const struct gyre_sim_disk ordinary;
+	static const unsigned char elf[GY_SIM_PROGRAM_BYTES] = { 0x7f, 'E', 'L', 'F', 2, 1, 1 };
 	struct gy_sim_disk *disk = (struct gy_sim_disk *)gy_sim_get(sizeof(*disk));
+	struct gy_sim_inode *program;
 
 	host->disk = disk;
 	disk->host = host;
@@ -159,7 +177,14 @@ void gy_sim_disk_init(struct gy_sim_host *host)
 	(void)make_at(disk, "/tmp", FOLDER_MODE);
 	(void)make_at(disk, "/dev", FOLDER_MODE);
 	(void)make_at(disk, "/dev/null", DEVICE_MODE);
-	make_at(disk, "/dev/urandom", DEVICE_MODE)->random = true;
+	make_at(disk, "/dev/full", DEVICE_MODE)->device = GY_SIM_DEVICE_FULL;
+	make_at(disk, "/dev/urandom", DEVICE_MODE)->device = GY_SIM_DEVICE_RANDOM;
+	(void)make_at(disk, "/etc", FOLDER_MODE);
+	(void)make_at(disk, "/proc", FOLDER_MODE);
+	(void)make_at(disk, "/proc/self", FOLDER_MODE);
+	program = make_at(disk, "/proc/self/exe", PROGRAM_MODE);
+	(void)gy_sim_inode_write(program, 0, elf, sizeof(elf));
+	gy_sim_content_sync(program);
 	gy_sim_names_sync_all(disk);
 }
 
@@ -173,7 +198,7 @@ void gy_sim_disk_crash(struct gy_sim_host *host)
 		struct gy_sim_inode *inode = gy_container_of(item, struct gy_sim_inode, of_disk);
 
 		gy_sim_content_crash(inode);
-		inode->cached = false;
+		inode->cached = S_ISCHR(inode->mode);
 		disk->used += inode->now.bytes;
 	}
 }

@@ -10,6 +10,7 @@
 #include "sim/sim.h"
 
 enum {
+	GY_SIM_PROGRAM_BYTES = 64, /* of /proc/self/exe, which counts for nothing */
 	GY_SIM_NAME_MAX = 255,	   /* bytes of a name in a folder */
 	GY_SIM_PATH_MAX = 4096,	   /* bytes of a path, with the 0 */
 	GY_SIM_SECTOR_BYTES = 512, /* that a disk writes whole or not at all */
@@ -33,12 +34,20 @@ struct gy_sim_content {
 	uint64_t bytes;
 };
 
+enum gy_sim_device {
+	GY_SIM_DEVICE_NULL,
+	GY_SIM_DEVICE_FULL,
+	GY_SIM_DEVICE_RANDOM,
+};
+
 struct gy_sim_inode {
 	struct gy_list of_disk;
 	struct gy_sim_disk *disk;
 	uint64_t number;
-	mode_t mode;	     /* type and permissions */
-	bool random;	     /* of devices: /dev/urandom, else /dev/null */
+	mode_t mode; /* type and permissions */
+	enum gy_sim_device device;
+	bool forgotten;	     /* its contents are not in memory: who reads them waits */
+	uid_t user;	     /* whose it is; nobody is kept from anything */
 	bool cached;	     /* it is in memory, so that an open need not wait */
 	uint32_t names;	     /* that lead to it */
 	uint32_t references; /* names, open files and changes */
@@ -112,6 +121,9 @@ struct gy_sim_inode *gy_sim_place_make(const struct gy_sim_place *place, mode_t 
 void gy_sim_place_remove(const struct gy_sim_place *place);
 /* What @to was has that name no more. */
 void gy_sim_place_rename(const struct gy_sim_place *from, const struct gy_sim_place *to);
+/* Tells the names in a folder, and of what type each is (DT_REG, ...). */
+void gy_sim_inode_names(const struct gy_sim_inode *folder,
+			void (*tell)(const char *name, unsigned char type, void *arg), void *arg);
 /* Whether @inode is in the folder @above, at whatever depth, or is it. */
 bool gy_sim_inode_is_below(const struct gy_sim_inode *inode, const struct gy_sim_inode *above);
 /* The changes so far of which @inode is the folder, or that made @inode, are on the disk, and those

@@ -116,8 +116,9 @@ size_t gy_sim_inode_read(const struct gy_sim_inode *inode, uint64_t offset, void
 
 static uint64_t room_on(const struct gy_sim_disk *disk)
 {
-	return disk->used < disk->options.capacity_bytes ? disk->options.capacity_bytes - disk->used
-							 : 0;
+	uint64_t most = disk->options.capacity_bytes + GY_SIM_PROGRAM_BYTES;
+
+	return disk->used < most ? most - disk->used : 0;
 }
 
 /* How large a file can get that is to have @bytes. What was removed takes room until that is on the

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 
 #include "base/assert.h"
@@ -104,14 +105,19 @@ static int64_t folder_read(struct gy_sim_file *file, const struct iovec *slices,
 static int64_t device_read(struct gy_sim_file *file, const struct iovec *slices, uint32_t count,
 			   uint64_t offset)
 {
+	enum gy_sim_device device = disk_file_of(file)->inode->device;
 	size_t bytes = 0;
 
 	(void)offset;
-	if (!disk_file_of(file)->inode->random) {
+	if (device == GY_SIM_DEVICE_NULL) {
 		return 0;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		gy_sim_random_bytes(file->host->sim, slices[i].iov_base, slices[i].iov_len);
+		if (device == GY_SIM_DEVICE_FULL) {
+			memset(slices[i].iov_base, 0, slices[i].iov_len);
+		} else {
+			gy_sim_random_bytes(file->host->sim, slices[i].iov_base, slices[i].iov_len);
+		}
 		bytes += slices[i].iov_len;
 	}
 	return (int64_t)bytes;
@@ -120,9 +126,10 @@ static int64_t device_read(struct gy_sim_file *file, const struct iovec *slices,
 static int64_t device_write(struct gy_sim_file *file, const struct iovec *slices, uint32_t count,
 			    uint64_t offset)
 {
-	(void)file;
 	(void)offset;
-	return (int64_t)gy_sim_slices_bytes(slices, count);
+	return disk_file_of(file)->inode->device == GY_SIM_DEVICE_FULL
+		       ? -ENOSPC
+		       : (int64_t)gy_sim_slices_bytes(slices, count);
 }
 
 static void file_status(struct gy_sim_file *file, struct stat *ret_status)
@@ -196,7 +203,7 @@ int gy_sim_file_flock(struct gy_sim_file *file, int what)
 		if ((what & LOCK_NB) != 0) {
 			r = -EAGAIN;
 		} else {
-			(void)gy_sim_wait(&of->inode->lockers, UINT64_MAX);
+			(void)gy_sim_wait(&of->inode->lockers, UINT64_MAX, "the lock of a file");
 		}
 	}
 	gy_sim_here->file = NULL;
@@ -334,7 +341,7 @@ int gy_sim_disk_open_cached(struct gy_sim_inode *from, const char *path, int fla
 		return r;
 	}
 	if (r < 0 || place.inode == NULL || !place.inode->cached ||
-	    gy_sim_happens(from->disk->host->sim, FORGOTTEN)) {
+	    (!from->disk->host->sim->calm && gy_sim_happens(from->disk->host->sim, FORGOTTEN))) {
 		return -EAGAIN;
 	}
 	return gy_sim_disk_open(from, path, flags, 0);

@@ -3,6 +3,7 @@
  * another; a creation has no name before and a removal none after. So undoing is the same for all:
  * the inode goes back, and what it had replaced too.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
@@ -70,6 +71,17 @@ static void remove_entry(const struct name *name)
 	inode->names--;
 	inode->parent = NULL;
 	gy_sim_inode_unref(inode);
+}
+
+void gy_sim_inode_names(const struct gy_sim_inode *folder,
+			void (*tell)(const char *name, unsigned char type, void *arg), void *arg)
+{
+	for (struct gy_list *item = folder->entries.next; item != &folder->entries;
+	     item = item->next) {
+		const struct entry *entry = gy_container_of(item, struct entry, of_folder);
+
+		tell(entry->name, IFTODT(entry->inode->mode), arg);
+	}
 }
 
 bool gy_sim_inode_is_below(const struct gy_sim_inode *inode, const struct gy_sim_inode *above)

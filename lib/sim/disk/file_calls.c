@@ -42,6 +42,25 @@ static int check(const struct gy_sim_file *file, int mode, int count, uint64_t a
 	return at > INT64_MAX ? -EINVAL : 0;
 }
 
+/* Whether what is read is not in memory: of a regular file that was forgotten, or at times. */
+static bool would_wait(const struct gy_sim_file *file)
+{
+	const struct gy_sim_inode *inode = gy_sim_file_inode(file);
+
+	return file->ops->type == S_IFREG && inode != NULL &&
+	       (inode->forgotten ||
+		(!file->host->sim->calm && gy_sim_happens(file->host->sim, UNCACHED)));
+}
+
+static void note_read(const struct gy_sim_file *file)
+{
+	struct gy_sim_inode *inode = gy_sim_file_inode(file);
+
+	if (inode != NULL) {
+		inode->forgotten = false;
+	}
+}
+
 /* Another task may close the descriptor while this one waits, so it is looked up each time. */
 static int64_t read_at(int fd, const struct iovec *slices, int count, uint64_t at, int flags)
 {
@@ -53,12 +72,12 @@ static int64_t read_at(int fd, const struct iovec *slices, int count, uint64_t a
 	do {
 		file = gy_sim_file_at(fd);
 		r = check(file, O_RDONLY, count, at);
-		if (r == 0 && !wait && file->ops->type == S_IFREG &&
-		    gy_sim_happens(file->host->sim, UNCACHED)) {
+		if (r == 0 && !wait && would_wait(file)) {
 			r = -EAGAIN;
 		}
 		if (r == 0) {
 			r = file->ops->read(file, slices, (uint32_t)count, at);
+			note_read(file);
 		}
 	} while (r == -EAGAIN && wait && gy_sim_file_wait(file, EPOLLIN, 0, UINT64_MAX) == 0);
 	return r;
@@ -285,3 +304,45 @@ int __wrap_flock(int fd, int what)
 	}
 	return gy_sim_result(lock_file(fd, what));
 }
+
+static int change_owner(int fd, uid_t user)
+{
+	const struct gy_sim_file *file = gy_sim_file_at(fd);
+	struct gy_sim_inode *inode = file == NULL ? NULL : gy_sim_file_inode(file);
+
+	if (inode == NULL) {
+		return file == NULL ? -EBADF : -EINVAL;
+	}
+	inode->user = user == (uid_t)-1 ? inode->user : user;
+	return 0;
+}
+
+/* There are no groups of users. */
+int __wrap_fchown(int fd, uid_t user, gid_t group)
+{
+	if (gy_sim_here == NULL) {
+		return __real_fchown(fd, user, group);
+	}
+	return gy_sim_result(change_owner(fd, user));
+}
+
+/* What is not needed any more is forgotten, all of it; the rest is good advice. */
+static int advise(int fd, int what)
+{
+	const struct gy_sim_file *file = gy_sim_file_at(fd);
+	struct gy_sim_inode *inode = file == NULL ? NULL : gy_sim_file_inode(file);
+
+	if (inode == NULL) {
+		return file == NULL ? EBADF : ESPIPE;
+	}
+	inode->forgotten = inode->forgotten || what == POSIX_FADV_DONTNEED;
+	return 0;
+}
+
+int __wrap_posix_fadvise(int fd, off_t offset, off_t bytes, int what)
+{
+	return gy_sim_here == NULL ? __real_posix_fadvise(fd, offset, bytes, what)
+				   : advise(fd, what);
+}
+
+GY_SIM_WRAPPED_SAME(posix_fadvise64, posix_fadvise);

@@ -302,6 +302,9 @@ static int rename_file(const char *from_path, const char *to_path)
 	struct gy_sim_place to;
 	int r = find(from_path, &from);
 
+	if (r == -ENOENT && to_path != NULL && !gy_sim_disk_has(gy_sim_host_here(), to_path)) {
+		return gy_sim_socket_file_rename(gy_sim_host_here(), from_path, to_path);
+	}
 	if (r == 0) {
 		r = to_path == NULL ? -EFAULT : gy_sim_place_find(root(), to_path, &to);
 	}

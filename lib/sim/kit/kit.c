@@ -56,7 +56,7 @@ uint64_t gy_test_until(const struct gyre_test *test, uint64_t ns)
 
 bool gy_test_wait(struct gyre_test *test, uint64_t until_ns)
 {
-	(void)gy_sim_wait(&test->changed, until_ns);
+	(void)gy_sim_wait(&test->changed, until_ns, "what is to be tested");
 	return test->sim->now_ns < until_ns;
 }
 

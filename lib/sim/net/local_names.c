@@ -142,6 +142,23 @@ int gy_sim_socket_file_remove(struct gy_sim_host *host, const char *path)
 	return 0;
 }
 
+int gy_sim_socket_file_rename(struct gy_sim_host *host, const char *from, const char *to)
+{
+	struct gy_sim_socket_file *file = find_path(host, from);
+	struct gy_sim_socket_file *replaced = find_path(host, to);
+	size_t bytes = strlen(to);
+
+	if (file == NULL || bytes == 0 || bytes > sizeof(file->path.text)) {
+		return file == NULL || bytes == 0 ? -ENOENT : -ENAMETOOLONG;
+	}
+	if (replaced != NULL && replaced != file) {
+		destroy_file(replaced);
+	}
+	memcpy(file->path.text, to, bytes);
+	file->path.bytes = (uint32_t)bytes;
+	return 0;
+}
+
 void gy_sim_socket_files_fini(struct gy_sim_host *host)
 {
 	while (!gy_list_empty(&host->net->socket_files)) {
@@ -208,6 +225,16 @@ static void name_unnamed(const struct gy_sim_host *host, struct gy_sim_local_nam
 	} while (find_abstract(host, name) != NULL);
 }
 
+/* Whether there is a file of a socket, or of the disk. */
+static bool is_taken(const struct gy_sim_socket *socket, const struct gy_sim_local_name *path)
+{
+	char text[sizeof(path->text) + 1] = "";
+
+	memcpy(text, path->text, path->bytes);
+	return find_file(socket->file.host, path) != NULL ||
+	       gy_sim_disk_has(socket->file.host, text);
+}
+
 int gy_sim_local_bind(struct gy_sim_socket *socket, const struct sockaddr *name, socklen_t bytes)
 {
 	struct gy_sim_local *local = gy_sim_local_of(socket);
@@ -221,8 +248,7 @@ int gy_sim_local_bind(struct gy_sim_socket *socket, const struct sockaddr *name,
 	if (wanted.bytes == 0) {
 		name_unnamed(host, &wanted);
 	}
-	if (is_path(&wanted) ? find_file(host, &wanted) != NULL
-			     : find_abstract(host, &wanted) != NULL) {
+	if (is_path(&wanted) ? is_taken(socket, &wanted) : find_abstract(host, &wanted) != NULL) {
 		return -EADDRINUSE;
 	}
 	local->name = wanted;

@@ -260,6 +260,15 @@ static bool is_own(const struct gy_sim_host *host, const struct in6_addr *ip)
 	return gy_sim_is_any(ip) || gy_sim_is_loopback(ip) || number_of(ip) == host->index;
 }
 
+/* An address of a link alone does not say which link. */
+static bool is_without_scope(const struct sockaddr *name)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)name;
+
+	return name->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) &&
+	       six->sin6_scope_id == 0;
+}
+
 int gy_sim_ip_bind(struct gy_sim_socket *socket, const struct sockaddr *name, socklen_t bytes)
 {
 	struct gy_sim_endpoint endpoint;
@@ -269,6 +278,9 @@ int gy_sim_ip_bind(struct gy_sim_socket *socket, const struct sockaddr *name, so
 		return r == -ENETUNREACH ? -EINVAL : r;
 	}
 	if (socket->bound || socket->connected) {
+		return -EINVAL;
+	}
+	if (is_without_scope(name)) {
 		return -EINVAL;
 	}
 	if (!is_own(socket->file.host, &endpoint.ip)) {

@@ -235,6 +235,8 @@ struct gy_sim_connection {
 
 struct gy_sim_net {
 	struct gy_list packets; /* under way */
+	struct gy_list own;	/* of hosts to themselves, in their order */
+	bool delivering;
 	struct gy_sim_connection *connections;
 	uint32_t connections_room;
 	uint32_t connections_count;

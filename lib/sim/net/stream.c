@@ -11,6 +11,8 @@
 #include "base/assert.h"
 #include "base/macros.h"
 
+enum { SEND_BYTES = 262144 /* into which Linux lets a buffer grow, and more */ };
+
 struct gy_sim_stream *gy_sim_stream_create(struct gy_sim_host *host, int domain)
 {
 	struct gy_sim_stream *stream = (struct gy_sim_stream *)gy_sim_get(sizeof(*stream));
@@ -18,6 +20,7 @@ struct gy_sim_stream *gy_sim_stream_create(struct gy_sim_host *host, int domain)
 	gy_sim_socket_init(&stream->socket, &gy_sim_stream_ops, host, domain, SOCK_STREAM);
 	gy_list_init(&stream->of_listener);
 	gy_list_init(&stream->waiting);
+	stream->socket.options.send_bytes = SEND_BYTES;
 	gy_sim_tcp_init(stream);
 	return stream;
 }

@@ -9,7 +9,13 @@
 #include "base/macros.h"
 #include "sim/net/stream.h"
 
-enum { SEGMENT_BYTES_MAX = 32768, ASK_RETRIES = 6, ANSWER_RETRIES = 5, DOUBLED_MAX = 10 };
+enum {
+	SEGMENT_BYTES_MAX = 32768,
+	ASK_RETRIES = 6,
+	ANSWER_RETRIES = 5,
+	DOUBLED_MAX = 10,
+	FIRST_WINDOW_BYTES = 65535
+};
 
 static const uint64_t second_ns = GYRE_SECONDS(1);
 static const uint64_t retry_least_ns = GYRE_MILLISECONDS(200);
@@ -29,11 +35,14 @@ void gy_sim_tcp_trace(const struct gy_sim_stream *stream, const char *what)
 
 /* ---- sending ---- */
 
-/* Up to where the peer may send. It is never taken back. */
+/* Up to where the peer may send. It is never taken back, and wider only for one who sends much, as
+ * with Linux: what a buffer had that is made smaller later may not have been told yet. */
 static uint64_t new_window_end(const struct gy_sim_stream *stream)
 {
-	size_t room = stream->socket.options.receive_bytes;
-	uint64_t end = stream->in_next + (room > stream->in.count ? room - stream->in.count : 0);
+	size_t most = stream->socket.options.receive_bytes;
+	uint64_t room = most > stream->in.count ? most - stream->in.count : 0;
+	uint64_t trust = FIRST_WINDOW_BYTES + 2 * stream->in_next;
+	uint64_t end = stream->in_next + (room < trust ? room : trust);
 
 	return end > stream->in_window_end ? end : stream->in_window_end;
 }

@@ -18,7 +18,7 @@ static const uint64_t look_again_ns = 1000000;
 
 uint64_t gy_sim_until_ns(uint64_t timeout_ns)
 {
-	return timeout_ns == 0 ? UINT64_MAX : gy_sim_here->sim->now_ns + timeout_ns;
+	return timeout_ns == 0 ? UINT64_MAX : gy_sim_host_after(gy_sim_host_here(), timeout_ns);
 }
 
 int gy_sim_socket_wait(struct gy_sim_socket *socket, uint32_t events, int flags, uint64_t until_ns)
@@ -107,9 +107,6 @@ static int64_t do_receive(int fd, struct msghdr *message, int flags)
 	if (message->msg_iovlen > IOV_MAX) {
 		return -EMSGSIZE;
 	}
-	if ((flags & MSG_WAITALL) != 0) {
-		return -EOPNOTSUPP;
-	}
 	gy_sim_yield(false);
 	for (;;) {
 		int r = 0;
@@ -130,6 +127,46 @@ static int64_t do_receive(int fd, struct msghdr *message, int flags)
 			return -EAGAIN;
 		}
 	}
+}
+
+static bool is_stream(int fd)
+{
+	int r = 0;
+	const struct gy_sim_socket *socket = gy_sim_socket_at(fd, &r);
+
+	return socket != NULL && socket->type == SOCK_STREAM;
+}
+
+/* With MSG_WAITALL a stream's bytes are waited for until all have come, or no more do. */
+static int64_t receive_all(int fd, struct msghdr *message, int flags)
+{
+	size_t all = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
+	int once = flags & ~MSG_WAITALL;
+	unsigned char *bytes;
+	size_t done = 0;
+	int64_t r = 1;
+
+	if (once == flags || !is_stream(fd) || all == 0) {
+		return do_receive(fd, message, once);
+	}
+	if ((flags & MSG_PEEK) != 0 || message->msg_control != NULL) {
+		return -EOPNOTSUPP;
+	}
+	bytes = (unsigned char *)gy_sim_get(all);
+	gy_sim_here->scratch = bytes;
+	while (done < all && r > 0) {
+		struct iovec rest = { .iov_base = bytes + done, .iov_len = all - done };
+		struct msghdr more = { .msg_iov = &rest, .msg_iovlen = 1 };
+
+		r = do_receive(fd, &more, once);
+		done += r > 0 ? (size_t)r : 0;
+	}
+	(void)gy_sim_scatter(message->msg_iov, (uint32_t)message->msg_iovlen, bytes, done);
+	message->msg_namelen = 0;
+	message->msg_flags = 0;
+	gy_sim_here->scratch = NULL;
+	gy_sim_put(bytes);
+	return done > 0 ? (int64_t)done : r;
 }
 
 ssize_t __wrap_send(int fd, const void *bytes, size_t count, int flags)
@@ -174,7 +211,7 @@ ssize_t __wrap_recv(int fd, void *memory, size_t bytes, int flags)
 	if (gy_sim_here == NULL) {
 		return __real_recv(fd, memory, bytes, flags);
 	}
-	return gy_sim_count(do_receive(fd, &message, flags));
+	return gy_sim_count(receive_all(fd, &message, flags));
 }
 
 ssize_t __wrap_recvfrom(int fd, void *memory, size_t bytes, int flags, struct sockaddr *ret_from,
@@ -188,7 +225,7 @@ ssize_t __wrap_recvfrom(int fd, void *memory, size_t bytes, int flags, struct so
 		return __real_recvfrom(fd, memory, bytes, flags, ret_from, from_bytes);
 	}
 	message.msg_namelen = ret_from == NULL || from_bytes == NULL ? 0 : *from_bytes;
-	r = do_receive(fd, &message, flags);
+	r = receive_all(fd, &message, flags);
 	if (r >= 0 && from_bytes != NULL) {
 		*from_bytes = message.msg_namelen;
 	}
@@ -200,5 +237,5 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 	if (gy_sim_here == NULL) {
 		return __real_recvmsg(fd, message, flags);
 	}
-	return gy_sim_count(do_receive(fd, message, flags));
+	return gy_sim_count(receive_all(fd, message, flags));
 }

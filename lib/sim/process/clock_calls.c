@@ -1,16 +1,11 @@
 /*
- * Clocks, random numbers, and what a process knows of itself and its machine.
+ * Clocks and random numbers.
  *
  * Each look at a clock takes a little of the simulation's time, so that whoever waits for a time by
  * looking again and again gets there.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/time.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +14,7 @@
 #include "sim/scheduler.h"
 #include "sim/wrapped.h"
 
-enum { LOOK_NS = 50, SECOND_NS = 1000000000, PROCESS_FIRST = 1000 };
+enum { LOOK_NS = 50, SECOND_NS = 1000000000 };
 
 /* ---- clocks ---- */
 
@@ -94,7 +89,7 @@ static void sleep_until(uint64_t until_ns)
 	struct gy_sim_queue queue;
 
 	gy_sim_queue_init(&queue);
-	(void)gy_sim_wait(&queue, until_ns);
+	(void)gy_sim_wait(&queue, until_ns, "a time");
 }
 
 int __wrap_clock_nanosleep(clockid_t id, int flags, const struct timespec *time,
@@ -107,12 +102,24 @@ int __wrap_clock_nanosleep(clockid_t id, int flags, const struct timespec *time,
 	}
 	ns = (uint64_t)time->tv_sec * SECOND_NS + (uint64_t)time->tv_nsec;
 	if ((flags & TIMER_ABSTIME) == 0) {
-		ns = gy_time_add(gy_sim_here->sim->now_ns, ns);
+		ns = gy_sim_host_after(gy_sim_host_here(), ns);
 	} else {
 		ns = id == CLOCK_REALTIME ? gy_sim_host_when_date(gy_sim_host_here(), ns)
 					  : gy_sim_host_when(gy_sim_host_here(), ns);
 	}
 	sleep_until(ns);
+	return 0;
+}
+
+/* Who gives way looks for something that others do, or that time brings: some of it passes. */
+int __wrap_sched_yield(void)
+{
+	enum { AWAY_NS = 5000 };
+
+	if (gy_sim_here == NULL) {
+		return __real_sched_yield();
+	}
+	sleep_until(gy_sim_here->sim->now_ns + AWAY_NS);
 	return 0;
 }
 
@@ -148,70 +155,4 @@ ssize_t __wrap_getrandom(void *memory, size_t bytes, unsigned int flags)
 	}
 	gy_sim_random_bytes(gy_sim_here->sim, memory, bytes);
 	return (ssize_t)bytes;
-}
-
-/* ---- the process ---- */
-
-pid_t __wrap_getpid(void)
-{
-	const struct gy_sim_host *host = gy_sim_host_here();
-
-	return host == NULL ? __real_getpid()
-			    : (pid_t)(PROCESS_FIRST + host->index * PROCESS_FIRST + host->life);
-}
-
-pid_t __wrap_gettid(void)
-{
-	return gy_sim_here == NULL ? __real_gettid() : __wrap_getpid() + (pid_t)gy_sim_here->number;
-}
-
-uid_t __wrap_geteuid(void)
-{
-	return gy_sim_here == NULL ? __real_geteuid() : 0;
-}
-
-/* The engine of hosts is the one that is made of calls which the simulator has. */
-char *__wrap_getenv(const char *name)
-{
-	static char engine[] = "epoll";
-
-	if (gy_sim_here == NULL) {
-		return __real_getenv(name);
-	}
-	return strcmp(name, "GYRE_ENGINE") == 0 ? engine : NULL;
-}
-
-static void get_limit(int resource, struct rlimit *ret_limit)
-{
-	ret_limit->rlim_cur = resource == RLIMIT_NOFILE ? GY_SIM_DESCRIPTORS_MAX : RLIM_INFINITY;
-	ret_limit->rlim_max = ret_limit->rlim_cur;
-}
-
-int __wrap_getrlimit(__rlimit_resource_t resource, struct rlimit *ret_limit)
-{
-	if (gy_sim_here == NULL) {
-		return __real_getrlimit(resource, ret_limit);
-	}
-	get_limit((int)resource, ret_limit);
-	return 0;
-}
-
-int __wrap_getrlimit64(__rlimit_resource_t resource, struct rlimit *ret_limit)
-{
-	if (gy_sim_here == NULL) {
-		return __real_getrlimit64(resource, ret_limit);
-	}
-	get_limit((int)resource, ret_limit);
-	return 0;
-}
-
-int __wrap_uname(struct utsname *ret_name)
-{
-	if (gy_sim_here == NULL) {
-		return __real_uname(ret_name);
-	}
-	*ret_name = (struct utsname){ .sysname = "Linux", .release = "6.18.0", .machine = "sim" };
-	(void)snprintf(ret_name->nodename, sizeof(ret_name->nodename), "%s",
-		       gy_sim_host_here()->name);
-	return 0;
 }

@@ -92,7 +92,7 @@ static void *reclaim(void *arg)
 
 	for (;;) {
 		while (!is_due(host)) {
-			(void)gy_sim_wait(&host->rcu->due, UINT64_MAX);
+			(void)gy_sim_wait(&host->rcu->due, UINT64_MAX, "the end of a grace period");
 		}
 		while (is_due(host)) {
 			struct item item = *first_item(host->rcu);

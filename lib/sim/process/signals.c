@@ -1,7 +1,7 @@
 /*
- * Signals. A host hears of them by descriptors (signalfd) or by waiting for them; handlers are not
- * called, as there is no kernel that could interrupt a task. What a task blocks is kept, and read
- * by nobody else.
+ * Signals. A host hears of them by descriptors (signalfd) or by waiting for them. There is no
+ * kernel that could interrupt a task, so a handler is called only by the task that sends the signal
+ * to its own host, and calls that wait are never -EINTR.
  */
 #include "sim/process/signals.h"
 
@@ -58,7 +58,8 @@ int gy_sim_signal_send(struct gy_sim_host *host, int signo)
 			gy_sim_file_changed(&file->file, EPOLLIN);
 		}
 	}
-	if (!heard) {
+	/* What the task that sends it has blocked stays pending, and may be waited for. */
+	if (!heard && (gy_sim_here == NULL || sigismember(&gy_sim_here->blocked, signo) != 1)) {
 		take(host, signo);
 	}
 	return heard ? 0 : -EOPNOTSUPP;
@@ -121,7 +122,7 @@ static int open_signals(int fd, const sigset_t *signals, int flags)
 			 O_RDWR | (flags & O_NONBLOCK));
 	file->signals = *signals;
 	gy_list_append(&gy_sim_host_here()->signal_files, &file->of_host);
-	return gy_sim_file_install_new(&file->file);
+	return gy_sim_file_install_flags(&file->file, flags);
 }
 
 int __wrap_signalfd(int fd, const sigset_t *signals, int flags)
@@ -154,16 +155,91 @@ int __wrap_sigtimedwait(const sigset_t *signals, siginfo_t *ret_info,
 	return signo;
 }
 
-/* Nothing is installed: there is nobody to call a handler. */
-int __wrap_sigaction(int signo, const struct sigaction *action, struct sigaction *ret_before)
+/* ---- handlers ---- */
+
+/* That a fault raises, or an abort(): the kernel's, in hosts too. */
+static bool is_of_fault(int signo)
 {
-	if (gy_sim_here == NULL) {
-		return __real_sigaction(signo, action, ret_before);
+	return signo == SIGABRT || signo == SIGBUS || signo == SIGFPE || signo == SIGILL ||
+	       signo == SIGSEGV || signo == SIGTRAP;
+}
+
+static int set_handler(int signo, const struct sigaction *action, struct sigaction *ret_before)
+{
+	struct sigaction *handler;
+
+	if (signo < 1 || signo >= GY_SIM_SIGNALS) {
+		return -EINVAL;
 	}
+	handler = &gy_sim_host_here()->handlers[signo];
 	if (ret_before != NULL) {
-		memset(ret_before, 0, sizeof(*ret_before));
+		*ret_before = *handler;
+	}
+	if (action != NULL) {
+		*handler = *action;
 	}
 	return 0;
+}
+
+int __wrap_sigaction(int signo, const struct sigaction *action, struct sigaction *ret_before)
+{
+	if (gy_sim_here == NULL || is_of_fault(signo)) {
+		return __real_sigaction(signo, action, ret_before);
+	}
+	return gy_sim_result(set_handler(signo, action, ret_before));
+}
+
+__sighandler_t __wrap_signal(int signo, __sighandler_t handler)
+{
+	const struct sigaction action = { .sa_handler = handler };
+	struct sigaction before;
+
+	if (gy_sim_here == NULL || is_of_fault(signo)) {
+		return __real_signal(signo, handler);
+	}
+	return gy_sim_result(set_handler(signo, &action, &before)) < 0 ? SIG_ERR
+								       : before.sa_handler;
+}
+
+/* The running task has sent a signal to its own host: who does so calls the handler itself. */
+static int send_to_self(int signo)
+{
+	const struct sigaction *handler;
+
+	if (signo < 0 || signo >= GY_SIM_SIGNALS) {
+		return -EINVAL;
+	}
+	if (signo == 0 || gy_sim_signal_send(gy_sim_host_here(), signo) == 0 ||
+	    sigismember(&gy_sim_here->blocked, signo) == 1) {
+		return 0;
+	}
+	handler = &gy_sim_host_here()->handlers[signo];
+	if ((handler->sa_flags & SA_SIGINFO) == 0 && handler->sa_handler == SIG_DFL) {
+		(void)__real_raise(signo); /* which ends the program, as a rule */
+	} else if ((handler->sa_flags & SA_SIGINFO) != 0) {
+		siginfo_t info = { .si_signo = signo };
+
+		handler->sa_sigaction(signo, &info, NULL);
+	} else if (handler->sa_handler != SIG_IGN) {
+		handler->sa_handler(signo);
+	}
+	return 0;
+}
+
+int __wrap_raise(int signo)
+{
+	if (gy_sim_here == NULL || is_of_fault(signo)) {
+		return __real_raise(signo);
+	}
+	return gy_sim_result(send_to_self(signo));
+}
+
+int __wrap_kill(pid_t process, int signo)
+{
+	if (gy_sim_here == NULL) {
+		return __real_kill(process, signo);
+	}
+	return gy_sim_result(process == __wrap_getpid() ? send_to_self(signo) : -ESRCH);
 }
 
 int __wrap_pthread_kill(pthread_t thread, int signo)

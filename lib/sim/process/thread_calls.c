@@ -50,7 +50,7 @@ int __wrap_pthread_join(pthread_t thread, void **ret_value)
 		return __real_pthread_join(thread, ret_value);
 	}
 	while (task->state != GY_SIM_TASK_ENDED) {
-		(void)gy_sim_wait(&task->joiners, UINT64_MAX);
+		(void)gy_sim_wait(&task->joiners, UINT64_MAX, "the end of a thread");
 	}
 	if (ret_value != NULL) {
 		*ret_value = task->value;
@@ -166,7 +166,7 @@ static int unlock(pthread_mutex_t *mutex)
 static void lock(pthread_mutex_t *mutex)
 {
 	while (!try_lock(mutex)) {
-		(void)gy_sim_wait_at(mutex, UINT64_MAX);
+		(void)gy_sim_wait_at(mutex, UINT64_MAX, "a mutex");
 	}
 }
 
@@ -207,7 +207,7 @@ static bool wait_for(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t
 	bool woken;
 
 	(void)unlock(mutex);
-	woken = gy_sim_wait_at(condition, until_ns);
+	woken = gy_sim_wait_at(condition, until_ns, "a condition");
 	lock(mutex);
 	return woken;
 }
@@ -265,6 +265,60 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
 	return 0;
 }
 
+/* ---- barriers: the object has this in the place of what the C library keeps there ---- */
+
+struct barrier {
+	uint32_t count;
+	uint32_t waiting;
+	uint32_t round;
+};
+
+_Static_assert(sizeof(struct barrier) <= sizeof(pthread_barrier_t), "it fits");
+
+static struct barrier *barrier_of(pthread_barrier_t *barrier)
+{
+	return (struct barrier *)(void *)barrier;
+}
+
+int __wrap_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes,
+				unsigned int count)
+{
+	if (gy_sim_here == NULL) {
+		return __real_pthread_barrier_init(barrier, attributes, count);
+	}
+	if (count == 0) {
+		return EINVAL;
+	}
+	*barrier_of(barrier) = (struct barrier){ .count = count };
+	return 0;
+}
+
+int __wrap_pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	struct barrier *of = barrier_of(barrier);
+	uint32_t round;
+
+	if (gy_sim_here == NULL) {
+		return __real_pthread_barrier_wait(barrier);
+	}
+	round = of->round;
+	if (++of->waiting == of->count) {
+		of->waiting = 0;
+		of->round++;
+		gy_sim_wake_at(barrier, true);
+		return PTHREAD_BARRIER_SERIAL_THREAD;
+	}
+	while (of->round == round) {
+		(void)gy_sim_wait_at(barrier, UINT64_MAX, "a barrier");
+	}
+	return 0;
+}
+
+int __wrap_pthread_barrier_destroy(pthread_barrier_t *barrier)
+{
+	return gy_sim_here == NULL ? __real_pthread_barrier_destroy(barrier) : 0;
+}
+
 /* ---- semaphores: their value is the first word, as in the C library ---- */
 
 static unsigned int *value_of(sem_t *semaphore)
@@ -277,7 +331,7 @@ static int wait_semaphore(sem_t *semaphore, uint64_t until_ns)
 	bool woken = true;
 
 	while (*value_of(semaphore) == 0 && woken) {
-		woken = gy_sim_wait_at(semaphore, until_ns);
+		woken = gy_sim_wait_at(semaphore, until_ns, "a semaphore");
 	}
 	if (*value_of(semaphore) == 0) {
 		return -ETIMEDOUT;
