@@ -246,8 +246,8 @@ GYRE_API int gyre_test_expect_dead_letter_at(struct gyre_test *test, const struc
  * @test: the test
  * @number: which, counted from 1 for the next one; 0 for none
  *
- * Counted are the pieces of memory that gyre takes on other threads than the one that calls this,
- * such as those of its loops, but not what probes need to keep mail. A test that is run again and
+ * Counted are the pieces of memory that gyre takes on other threads than the one of gyre_test_fn,
+ * such as those of its loops, but not in handlers of probes. A test that is run again and
  * again, each time with the next number, until gyre_test_recover() is false, has seen each
  * allocation fail.
  *
@@ -321,7 +321,8 @@ GYRE_API struct gyre_address gyre_probe_address(const struct gyre_probe *probe);
  * @mail: the notice, made by gyre_test_new()
  * @place: GYRE_TEST_HERE
  *
- * Return: what gyre_notify() does; a negative errno has failed the test.
+ * Return: what gyre_notify() does. With -EINVAL and -ENOMEM the test has failed; with others @mail
+ *   is with the dead letters, where the test may expect it.
  * Errors:
  *   as gyre_notify()
  * Ownership: @mail is taken, whatever is returned.
@@ -380,6 +381,37 @@ GYRE_API int gyre_probe_watch_at(struct gyre_probe *probe, struct gyre_address a
 
 /** gyre_probe_watch() - has the probe hear of an actor's end */
 #define gyre_probe_watch(PROBE, ACTOR) gyre_probe_watch_at((PROBE), (ACTOR), GYRE_TEST_HERE)
+
+/**
+ * gyre_test_do_fn - what a probe does as an actor
+ * @stack: the stack of its handler, in which nothing can be awaited
+ * @arg: that of gyre_probe_do()
+ *
+ * Runs in phase 3, on a loop, while gyre_probe_do() waits; it is not re-entered. Its first call is
+ * the last call. Returns 0, or a negative errno.
+ */
+typedef int (*gyre_test_do_fn)(struct gyre_stack *stack, void *arg);
+
+/**
+ * gyre_probe_do_at() - has the probe do what only actors can, as subscribe, or join a group
+ * @probe: the probe
+ * @function: what it does
+ * @arg: for @function
+ * @place: GYRE_TEST_HERE
+ *
+ * Return: what @function does; a negative errno has failed the test.
+ * Errors:
+ *   as @function, such as -ENOMEM
+ * Ownership: nothing changes hands.
+ * Context: any thread of the test's host, but not one of the loops; blocks.
+ * Since: 0.1
+ */
+GYRE_API int gyre_probe_do_at(struct gyre_probe *probe, gyre_test_do_fn function, void *arg,
+			      const char *place);
+
+/** gyre_probe_do() - has the probe do what only actors can */
+#define gyre_probe_do(PROBE, FUNCTION, ARG) \
+	gyre_probe_do_at((PROBE), (FUNCTION), (ARG), GYRE_TEST_HERE)
 
 /**
  * gyre_probe_expect_at() - takes the next message of a probe, which must be of a type
@@ -454,21 +486,11 @@ GYRE_API int gyre_probe_expect_none_at(struct gyre_probe *probe, uint64_t for_ns
 	gyre_probe_expect_none_at((PROBE), (FOR_NS), GYRE_TEST_HERE)
 
 /**
- * struct gyre_test_fishing - which message gyre_probe_fish() looks for
- * @type: its type
- * @fits: is asked of each message of the type; NULL for the first one
- * @arg: for @fits
- */
-struct gyre_test_fishing {
-	const struct gyre_type *type;
-	gyre_test_fits_fn fits;
-	void *arg;
-};
-
-/**
  * gyre_probe_fish_at() - takes messages of a probe until one fits, and forgets the others
  * @probe: the probe
- * @fishing: which one
+ * @type: the type of that message
+ * @fits: is asked of each message of the type; NULL for the first one
+ * @arg: for @fits
  * @within_ns: how long to wait for it at most, in the simulation's nanoseconds
  * @place: GYRE_TEST_HERE
  *
@@ -481,24 +503,14 @@ struct gyre_test_fishing {
  * Context: any thread of the test's host, but not one of the loops; blocks.
  * Since: 0.1
  */
-GYRE_API const void *gyre_probe_fish_at(struct gyre_probe *probe,
-					const struct gyre_test_fishing *fishing, uint64_t within_ns,
+GYRE_API const void *gyre_probe_fish_at(struct gyre_probe *probe, const struct gyre_type *type,
+					gyre_test_fits_fn fits, void *arg, uint64_t within_ns,
 					const char *place);
 
 /** gyre_probe_fish() - takes messages until one of type NAME fits: const struct NAME * */
-#define gyre_probe_fish(PROBE, NAME, FITS, ARG, WITHIN_NS)                               \
-	((const struct NAME *)gyre_test_fish_((PROBE), &gyre_type_##NAME, (FITS), (ARG), \
-					      (WITHIN_NS), GYRE_TEST_HERE))
-
-/** gyre_test_fish_() - gyre_probe_fish_at() for the macro */
-static inline const void *gyre_test_fish_(struct gyre_probe *probe, const struct gyre_type *type,
-					  gyre_test_fits_fn fits, void *arg, uint64_t within_ns,
-					  const char *place)
-{
-	const struct gyre_test_fishing fishing = { type, fits, arg };
-
-	return gyre_probe_fish_at(probe, &fishing, within_ns, place);
-}
+#define gyre_probe_fish(PROBE, NAME, FITS, ARG, WITHIN_NS)                                  \
+	((const struct NAME *)gyre_probe_fish_at((PROBE), &gyre_type_##NAME, (FITS), (ARG), \
+						 (WITHIN_NS), GYRE_TEST_HERE))
 
 /**
  * gyre_probe_sender() - who sent the message that was taken last
@@ -556,6 +568,9 @@ GYRE_API int gyre_probe_throw_at(struct gyre_probe *probe, int error, const char
 
 /* ---- the peers of channels ---- */
 
+/** GYRE_TEST_TEXT - as a number of bytes: those of a text, up to its end */
+#define GYRE_TEST_TEXT SIZE_MAX
+
 /**
  * gyre_test_channel_open_at() - makes a channel with a pipeline, and has the test be its peer
  * @test: the test
@@ -606,7 +621,7 @@ GYRE_API struct gyre_test_channel *gyre_test_channel_connect_at(struct gyre_test
  * gyre_test_channel_write_at() - sends bytes as the peer
  * @channel: the peer
  * @bytes: the bytes
- * @count: how many
+ * @count: how many, or GYRE_TEST_TEXT
  * @within_ns: how long it may take until the system's host has room for all of them, in the
  *   simulation's nanoseconds
  * @place: GYRE_TEST_HERE
@@ -630,8 +645,8 @@ GYRE_API int gyre_test_channel_write_at(struct gyre_test_channel *channel, const
 	gyre_test_channel_write_at((CHANNEL), (BYTES), (COUNT), (WITHIN_NS), GYRE_TEST_HERE)
 
 /** gyre_test_channel_write_text() - sends a text as the peer, which has room within a second */
-#define gyre_test_channel_write_text(CHANNEL, TEXT)                                            \
-	gyre_test_channel_write_at((CHANNEL), (TEXT), __builtin_strlen(TEXT), GYRE_SECONDS(1), \
+#define gyre_test_channel_write_text(CHANNEL, TEXT)                                    \
+	gyre_test_channel_write_at((CHANNEL), (TEXT), GYRE_TEST_TEXT, GYRE_SECONDS(1), \
 				   GYRE_TEST_HERE)
 
 /**
@@ -660,7 +675,7 @@ GYRE_API int64_t gyre_test_channel_read(struct gyre_test_channel *channel, void 
  * gyre_test_channel_expect_at() - reads as the peer the next bytes, which must be these
  * @channel: the peer
  * @bytes: the bytes
- * @count: how many
+ * @count: how many, or GYRE_TEST_TEXT
  * @within_ns: how long it may take until the last one, in the simulation's nanoseconds
  * @place: GYRE_TEST_HERE
  *
@@ -684,8 +699,8 @@ GYRE_API int gyre_test_channel_expect_at(struct gyre_test_channel *channel, cons
 	gyre_test_channel_expect_at((CHANNEL), (BYTES), (COUNT), (WITHIN_NS), GYRE_TEST_HERE)
 
 /** gyre_test_channel_expect_text() - reads as the peer a text, which must be this, in a second */
-#define gyre_test_channel_expect_text(CHANNEL, TEXT)                                            \
-	gyre_test_channel_expect_at((CHANNEL), (TEXT), __builtin_strlen(TEXT), GYRE_SECONDS(1), \
+#define gyre_test_channel_expect_text(CHANNEL, TEXT)                                    \
+	gyre_test_channel_expect_at((CHANNEL), (TEXT), GYRE_TEST_TEXT, GYRE_SECONDS(1), \
 				    GYRE_TEST_HERE)
 
 /**

@@ -99,7 +99,7 @@ struct gy_probe_item {
 enum gy_probe_order_kind {
 	GY_PROBE_SEND,
 	GY_PROBE_SEND_ASK,
-	GY_PROBE_WATCH,
+	GY_PROBE_DO,
 	GY_PROBE_REPLY,
 };
 
@@ -110,6 +110,8 @@ struct gy_probe_order {
 	struct gyre_address to;
 	struct gyre_mail *mail;
 	uint64_t timeout_ns;
+	gyre_test_do_fn function;
+	void *arg;
 	struct gy_probe_key key;
 	int error; /* that an ask is to fail with; 0 for a reply */
 	int result;

@@ -132,6 +132,11 @@ static bool wait_for(const struct gyre_test_channel *channel, uint32_t events, u
 	return channel->test->sim->now_ns < until_ns;
 }
 
+static size_t count_of(const void *bytes, size_t count)
+{
+	return count == GYRE_TEST_TEXT ? strlen((const char *)bytes) : count;
+}
+
 int gyre_test_channel_write_at(struct gyre_test_channel *channel, const void *bytes, size_t count,
 			       uint64_t within_ns, const char *place)
 {
@@ -139,6 +144,7 @@ int gyre_test_channel_write_at(struct gyre_test_channel *channel, const void *by
 	size_t done = 0;
 	int r = 0;
 
+	count = count_of(bytes, count);
 	while (r == 0 && done < count) {
 		ssize_t sent = send(channel->fd, (const char *)bytes + done, count - done,
 				    MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -254,6 +260,7 @@ int gyre_test_channel_expect_at(struct gyre_test_channel *channel, const void *b
 	unsigned char part[4096];
 	size_t done = 0;
 
+	count = count_of(bytes, count);
 	while (done < count) {
 		size_t room = count - done < sizeof(part) ? count - done : sizeof(part);
 		int64_t got = receive(channel, part, room, 0, until_ns);

@@ -2,6 +2,8 @@
  * Probes as the test sees them: what they do is ordered from their actors, and what these have got
  * is taken from lists.
  */
+#include <gyre/watch.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -157,11 +159,28 @@ int gyre_probe_ask_at(struct gyre_probe *probe, struct gyre_address to, struct g
 	return tell(probe, place, "ask", mail == NULL ? -ENOMEM : give_order(probe, &order));
 }
 
+static int watch(struct gyre_stack *stack, void *arg)
+{
+	return gyre_watch(stack, *(const struct gyre_address *)arg);
+}
+
 int gyre_probe_watch_at(struct gyre_probe *probe, struct gyre_address actor, const char *place)
 {
-	const struct gy_probe_order order = { .kind = GY_PROBE_WATCH, .to = actor };
+	const struct gy_probe_order order = { .kind = GY_PROBE_DO,
+					      .function = watch,
+					      .arg = &actor };
 
 	return tell(probe, place, "watch", give_order(probe, &order));
+}
+
+int gyre_probe_do_at(struct gyre_probe *probe, gyre_test_do_fn function, void *arg,
+		     const char *place)
+{
+	const struct gy_probe_order order = { .kind = GY_PROBE_DO,
+					      .function = function,
+					      .arg = arg };
+
+	return tell(probe, place, "do this", give_order(probe, &order));
 }
 
 /* Answers the ask that was taken last, by a mail or an error. */
@@ -297,15 +316,9 @@ int gyre_probe_expect_none_at(struct gyre_probe *probe, uint64_t for_ns, const c
 	return 0;
 }
 
-static bool fits(const struct gy_probe_item *item, const struct gyre_test_fishing *fishing)
-{
-	return item->kind != GY_PROBE_FAILURE && item->type->id == fishing->type->id &&
-	       item->message != NULL &&
-	       (fishing->fits == NULL || fishing->fits(item->message, fishing->arg));
-}
-
-const void *gyre_probe_fish_at(struct gyre_probe *probe, const struct gyre_test_fishing *fishing,
-			       uint64_t within_ns, const char *place)
+const void *gyre_probe_fish_at(struct gyre_probe *probe, const struct gyre_type *type,
+			       gyre_test_fits_fn fits, void *arg, uint64_t within_ns,
+			       const char *place)
 {
 	uint64_t until_ns = gy_test_until(probe->test, within_ns);
 	struct gy_probe_item *item = next_until(probe, until_ns);
@@ -313,14 +326,15 @@ const void *gyre_probe_fish_at(struct gyre_probe *probe, const struct gyre_test_
 
 	while (item != NULL) {
 		take(probe, item);
-		if (fits(item, fishing)) {
+		if (item->kind != GY_PROBE_FAILURE && item->type->id == type->id &&
+		    item->message != NULL && (fits == NULL || fits(item->message, arg))) {
 			return item->message;
 		}
 		others++;
 		item = next_until(probe, until_ns);
 	}
 	gy_test_fail(probe->test, place, "no message of type %s came that fits, but %u others",
-		     fishing->type->name, others);
+		     type->name, others);
 	return NULL;
 }
 

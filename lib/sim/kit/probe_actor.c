@@ -7,7 +7,6 @@
  * and its message with it, which the test may be reading: the test knows when it was due.
  */
 #include <gyre/move.h>
-#include <gyre/watch.h>
 
 #include "actor/stack/stack.h"
 #include "base/assert.h"
@@ -40,25 +39,13 @@ static void add(struct gyre_probe *probe, const struct gy_probe_item *from)
 	gy_test_changed(probe->test);
 }
 
-/* A failing allocation is meant for what is tested, not for this. */
-static struct gyre_mail *keep(struct gyre_stack *stack, struct gyre_mail *mail)
-{
-	struct gy_sim_host *host = probe_of(stack)->test->host;
-	struct gyre_mail *kept;
-
-	gy_sim_allocations_spare(host, true);
-	kept = gyre_mail_keep(stack, mail);
-	gy_sim_allocations_spare(host, false);
-	return kept;
-}
-
 static int take_notice(struct gyre_stack *stack)
 {
 	struct gy_probe_item item = { .kind = GY_PROBE_NOTICE,
 				      .type = stack->type,
 				      .sender = gyre_sender(stack) };
 
-	item.mail = keep(stack, gyre_take(stack));
+	item.mail = gyre_mail_keep(stack, gyre_take(stack));
 	if (item.mail == NULL) {
 		return gyre_throw(stack, -ENOMEM);
 	}
@@ -140,9 +127,7 @@ static int take_ask(struct gyre_stack *stack)
 	if (probe->reply != NULL && gy_probe_key_equal(&probe->reply->key, &item.key)) {
 		return answer(stack, probe);
 	}
-	gy_sim_allocations_spare(probe->test->host, true);
 	r = gyre_stash(stack);
-	gy_sim_allocations_spare(probe->test->host, false);
 	if (r < 0) {
 		return gyre_throw(stack, r);
 	}
@@ -175,7 +160,7 @@ static int take_answer(struct gyre_stack *stack)
 	item.error = gyre_future_error(&frame->answer);
 	if (item.error == 0) {
 		item.kind = GY_PROBE_ANSWER;
-		item.mail = keep(stack, gyre_future_take(&frame->answer));
+		item.mail = gyre_mail_keep(stack, gyre_future_take(&frame->answer));
 		if (item.mail == NULL) {
 			return gyre_throw(stack, -ENOMEM);
 		}
@@ -199,8 +184,8 @@ static int obey(struct gyre_stack *stack)
 		break;
 	case GY_PROBE_SEND_ASK:
 		return send_ask(stack, probe, order);
-	case GY_PROBE_WATCH:
-		finish(probe, order, gyre_watch(stack, order->to));
+	case GY_PROBE_DO:
+		finish(probe, order, order->function(stack, order->arg));
 		break;
 	case GY_PROBE_REPLY: /* all asks come once more */
 		probe->reply = order;
@@ -210,12 +195,36 @@ static int obey(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static int take(struct gyre_stack *stack)
+/* ---- the actor ---- */
+
+/* Calls a handler. A failing allocation is meant for what is tested, not for this. */
+static int handle(struct gyre_stack *stack, gyre_handler_fn handler)
+{
+	struct gy_sim_host *host = probe_of(stack)->test->host;
+	int r;
+
+	gy_sim_allocations_spare(host, true);
+	r = handler(stack);
+	gy_sim_allocations_spare(host, false);
+	return r;
+}
+
+static int notice(struct gyre_stack *stack)
 {
 	if (gyre_stack_state(stack) != 0) {
-		return take_answer(stack);
+		return handle(stack, take_answer);
 	}
-	return gyre_message(stack, gy_probe_call) != NULL ? obey(stack) : take_notice(stack);
+	return handle(stack, gyre_message(stack, gy_probe_call) != NULL ? obey : take_notice);
+}
+
+static int ask(struct gyre_stack *stack)
+{
+	return handle(stack, take_ask);
+}
+
+static int event(struct gyre_stack *stack)
+{
+	return handle(stack, take_event);
 }
 
 static int begin(struct gyre_stack *stack)
@@ -230,7 +239,7 @@ const struct gyre_class gy_probe_class = {
 	.name = "probe",
 	.state_bytes = sizeof(struct probe_state),
 	.frame_bytes = sizeof(struct probe_frame),
-	.behaviour = { .notice = take, .ask = take_ask, .event = take_event },
+	.behaviour = { .notice = notice, .ask = ask, .event = event },
 	.mount = begin,
 	.stash_max = ASKS_MAX,
 };

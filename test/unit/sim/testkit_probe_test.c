@@ -213,6 +213,56 @@ Test(sim_testkit_probe, fishes_for_a_message_that_fits)
 	pass(fish, NULL);
 }
 
+/* ---- what only actors can do ---- */
+
+static int subscribe(struct gyre_stack *stack, void *arg)
+{
+	return gyre_subscribe(stack, &gyre_type_price, gyre_event_key_of((const char *)arg), NULL);
+}
+
+static int publish(struct gyre_stack *stack, void *arg)
+{
+	return gyre_publish(stack, gyre_new(stack, price, 5), gyre_event_key_of((const char *)arg));
+}
+
+static void hear_events(struct gyre_test *test, void *arg)
+{
+	struct gyre_probe *hearer = gyre_probe_create(test);
+	struct gyre_probe *speaker = gyre_probe_create(test);
+	char key[] = "tea";
+	char other[] = "coffee";
+
+	(void)arg;
+	cr_assert_eq(gyre_probe_do(hearer, subscribe, key), 0);
+	cr_assert_geq(gyre_probe_do(speaker, publish, other), 0);
+	(void)gyre_probe_expect_none(hearer, GYRE_SECONDS(1));
+	cr_assert_geq(gyre_probe_do(speaker, publish, key), 0);
+	cr_assert_eq(gyre_probe_expect(hearer, price, GYRE_SECONDS(1))->cents, 5);
+}
+
+Test(sim_testkit_probe, does_what_only_actors_can)
+{
+	pass(hear_events, NULL);
+}
+
+static int refuse(struct gyre_stack *stack, void *arg)
+{
+	(void)stack;
+	(void)arg;
+	return -EPERM;
+}
+
+static void do_in_vain(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	cr_assert_eq(gyre_probe_do(gyre_probe_create(test), refuse, NULL), -EPERM);
+}
+
+Test(sim_testkit_probe, fails_where_an_actor_cannot_do_it)
+{
+	fail(do_in_vain, NULL, here, "the probe cannot do this: Operation not permitted");
+}
+
 /* ---- messages that own something ---- */
 
 struct parcel {
