@@ -1,5 +1,6 @@
 /*
- * Limits of channels as programs set them: what all of them hold, and the time for a handshake.
+ * Limits of channels as programs set them: what all of them hold, and a client's time for a
+ * handshake. test/unit/sim/patience_test.c has the times of a listener.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <gyre/idle.h>
 #include <gyre/inspect.h>
 #include <gyre/listen.h>
 
@@ -67,22 +67,7 @@ static struct gyre_counters counters(void)
 
 /* ---- handshakes ---- */
 
-static const struct gyre_handler silent = { .name = "silent" };
 static const struct gyre_channel_options a_moment = { .handshake_ns = GYRE_MILLISECONDS(20) };
-
-Test(channel_limits, of_a_listener_close_a_client_that_says_nothing)
-{
-	char byte;
-	int fd;
-
-	start(&(struct gyre_system_options){ .loops = 1 }, &silent, &a_moment);
-	fd = connect_there();
-	cr_expect_leq(recv(fd, &byte, 1, 0), 0);
-	(void)close(fd);
-	fixture_close();
-	cr_expect_eq(fixture.counters.handshake_timeouts, 1);
-	cr_expect_eq(fixture.counters.linger_timeouts, 0);
-}
 
 Test(channel_limits, of_a_client_close_its_channel_to_a_server_that_says_nothing)
 {
@@ -106,15 +91,7 @@ Test(channel_limits, of_a_client_close_its_channel_to_a_server_that_says_nothing
 	cr_expect_eq(fixture.counters.handshake_timeouts, 1);
 }
 
-/* ---- idleness, and output ---- */
-
-static int add_idle(struct gyre_handler_context *ctx)
-{
-	static const struct gyre_idle_options briefly = { .read_ns = GYRE_MILLISECONDS(20),
-							  .close = true };
-
-	return gyre_idle_add(gyre_context_channel(ctx), GYRE_FIRST, &briefly);
-}
+/* ---- output ---- */
 
 static void write_too_much(struct gyre_handler_context *ctx)
 {
@@ -125,30 +102,19 @@ static void write_too_much(struct gyre_handler_context *ctx)
 	expect(gyre_context_write(ctx, buffer) == -ENOBUFS);
 }
 
-static void expect_closed_by(const struct gyre_handler *handler)
+Test(channel_limits, of_queued_output_are_counted)
 {
+	static const struct gyre_handler handler = { .active = write_too_much };
 	const struct gyre_channel_options plain = { 0 };
 	char byte;
 	int fd;
 
-	start(&(struct gyre_system_options){ .loops = 1, .write_max_bytes = LIMIT }, handler,
+	start(&(struct gyre_system_options){ .loops = 1, .write_max_bytes = LIMIT }, &handler,
 	      &plain);
 	fd = connect_there();
 	cr_expect_leq(recv(fd, &byte, 1, 0), 0);
 	(void)close(fd);
 	fixture_close();
-}
-
-Test(channel_limits, of_idleness_are_counted)
-{
-	expect_closed_by(&(const struct gyre_handler){ .added = add_idle });
-	cr_expect_eq(fixture.counters.idle_closed, 1);
-	cr_expect_eq(fixture.counters.write_max_closed, 0);
-}
-
-Test(channel_limits, of_queued_output_are_counted)
-{
-	expect_closed_by(&(const struct gyre_handler){ .active = write_too_much });
 	cr_expect_eq(fixture.counters.write_max_closed, 1);
 	cr_expect_eq(fixture.counters.idle_closed, 0);
 }

@@ -1,6 +1,6 @@
 /*
- * Notices that threads without a loop have sent later: when, in periods, replaced and called off,
- * and what becomes of them as a system ends.
+ * Notices that threads without a loop have sent later: what such threads do to each other, and what
+ * becomes of the notices as a system ends. test/unit/sim/outside_timer_test.c has the times.
  */
 #include <gyre/group.h>
 #include <gyre/timer.h>
@@ -8,20 +8,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 
 #include "actor/parcel_rig.h"
 #include "base/atomic.h"
-#include "base/clock.h"
 
 static uint32_t heard;
-static uint64_t heard_ns;
-static uint64_t last_value;
 
 static int hear(struct gyre_stack *stack)
 {
-	gy_store_relaxed(&heard_ns, gy_clock_machine_ns());
-	gy_store_relaxed(&last_value, gyre_message(stack, number)->value);
 	(void)gy_fetch_add(&heard, 1);
 	return gyre_return(stack);
 }
@@ -35,11 +29,9 @@ static void wait_until_heard(uint32_t count)
 	}
 }
 
-static int send_after(uint64_t key, struct gyre_address to, uint64_t value, uint64_t delay_ms,
-		      uint64_t period_ms)
+static int send_after(uint64_t key, struct gyre_address to, uint64_t value, uint64_t delay_ms)
 {
-	const struct gyre_timer_options options = { .delay_ns = GYRE_MILLISECONDS(delay_ms),
-						    .period_ns = GYRE_MILLISECONDS(period_ms) };
+	const struct gyre_timer_options options = { .delay_ns = GYRE_MILLISECONDS(delay_ms) };
 
 	return gyre_system_send_after(fixture.system, key, to,
 				      gyre_system_new(fixture.system, number, value), &options);
@@ -59,89 +51,16 @@ static void stop_and_close(void)
 	fixture_close();
 }
 
-Test(outside_timer, sends_a_notice_not_before_its_time)
-{
-	struct gyre_address hearer = open_running(2);
-	uint64_t from_ns = gy_clock_machine_ns();
-
-	cr_assert_eq(send_after(1, hearer, 7, 20, 0), 0);
-	wait_until_heard(1);
-	cr_assert_geq(gy_load_relaxed(&heard_ns) - from_ns, GYRE_MILLISECONDS(20));
-	cr_assert_eq(gy_load_relaxed(&last_value), 7);
-	stop_and_close();
-}
-
 Test(outside_timer, counts_a_delay_from_the_call_where_the_system_starts_later)
 {
 	struct gyre_address hearer;
 
 	fixture_open(1);
 	hearer = spawn_outside(&hearer_class, 0);
-	cr_assert_eq(send_after(1, hearer, 1, 0, 0), 0);
+	cr_assert_eq(send_after(1, hearer, 1, 0), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	wait_until_heard(1);
 	stop_and_close();
-}
-
-Test(outside_timer, sends_at_a_date)
-{
-	struct gyre_address hearer = open_running(1);
-	struct timespec now;
-	struct gyre_timer_options options = { 0 };
-
-	cr_assert_eq(clock_gettime(CLOCK_REALTIME, &now), 0);
-	options.date_ns = (uint64_t)now.tv_sec * GYRE_SECONDS(1) + (uint64_t)now.tv_nsec +
-			  GYRE_MILLISECONDS(10);
-	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer,
-					    gyre_system_new(fixture.system, number, 1), &options),
-		     0);
-	wait_until_heard(1);
-	stop_and_close();
-}
-
-Test(outside_timer, sends_in_periods_until_it_is_stopped)
-{
-	struct gyre_address hearer = open_running(2);
-	uint32_t count;
-
-	cr_assert_eq(send_after(1, hearer, 1, 1, 1), 0);
-	wait_until_heard(3);
-	cr_assert_eq(gyre_system_timer_stop(fixture.system, 1), 0);
-	cr_assert_eq(send_after(2, hearer, 2, 5, 0), 0); /* behind the stop */
-	while (gy_load_relaxed(&last_value) != 2) {
-		(void)sched_yield();
-	}
-	count = gy_load_acquire(&heard);
-	cr_assert_eq(send_after(2, hearer, 3, 5, 0), 0);
-	wait_until_heard(count + 1);
-	cr_assert_eq(gy_load_relaxed(&last_value), 3);
-	stop_and_close();
-}
-
-Test(outside_timer, is_replaced_by_another_of_its_key)
-{
-	struct gyre_address hearer = open_running(1);
-
-	cr_assert_eq(send_after(1, hearer, 1, 60000, 0), 0);
-	cr_assert_eq(send_after(1, hearer, 2, 1, 0), 0);
-	wait_until_heard(1);
-	cr_assert_eq(gy_load_relaxed(&last_value), 2);
-	stop_and_close();
-}
-
-Test(outside_timer, is_called_off_and_what_it_owned_is_freed)
-{
-	struct gyre_address hearer = open_running(1);
-	const struct gyre_timer_options late = { .delay_ns = GYRE_SECONDS(60) };
-
-	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, parcel_outside(1), &late),
-		     0);
-	cr_assert_eq(gyre_system_timer_stop(fixture.system, 1), 0);
-	cr_assert_eq(gyre_system_timer_stop(fixture.system, 2), 0); /* nothing has that key */
-	cr_assert_eq(send_after(3, hearer, 1, 1, 0), 0);
-	wait_until_heard(1);
-	stop_and_close();
-	cr_assert_eq(gy_load_acquire(&parcels_destroyed), 1);
 }
 
 Test(outside_timer, that_waits_when_the_system_ends_leaves_a_dead_letter)
@@ -151,7 +70,7 @@ Test(outside_timer, that_waits_when_the_system_ends_leaves_a_dead_letter)
 
 	cr_assert_eq(gyre_system_send_after(fixture.system, 1, hearer, parcel_outside(1), &late),
 		     0);
-	cr_assert_eq(send_after(2, hearer, 1, 1, 0), 0);
+	cr_assert_eq(send_after(2, hearer, 1, 1), 0);
 	wait_until_heard(1);
 	stop_and_close();
 	cr_assert_eq(gy_load_acquire(&parcels_destroyed), 1);
@@ -167,7 +86,7 @@ static void *send_many(void *arg)
 	const uint64_t *number = (const uint64_t *)arg;
 
 	for (uint64_t i = 0; i < 100; i++) {
-		expect(send_after(*number * 100 + i, *asked, i, i % 3, 0) == 0);
+		expect(send_after(*number * 100 + i, *asked, i, i % 3) == 0);
 	}
 	return NULL;
 }
@@ -218,7 +137,7 @@ Test(outside_timer, after_the_stop_is_refused)
 
 	gyre_system_stop(fixture.system);
 	cr_assert_eq(gyre_system_wait(fixture.system), 0);
-	cr_assert_eq(send_after(1, hearer, 1, 0, 0), -ESHUTDOWN);
+	cr_assert_eq(send_after(1, hearer, 1, 0), -ESHUTDOWN);
 	cr_assert_eq(gyre_system_timer_stop(fixture.system, 1), -ESHUTDOWN);
 	fixture_close();
 }
