@@ -30,6 +30,23 @@ static void open_chat(struct chat *chat, struct gyre_test *test)
 	gyre_test_check(test, r == 0);
 }
 
+/* Reads a line without its end, of at most LINE_BYTES_MAX bytes; false when none comes in a second.
+ */
+static bool read_line_of(struct gyre_test_channel *client, char *ret_line)
+{
+	size_t bytes = 0;
+
+	while (bytes < LINE_BYTES_MAX &&
+	       gyre_test_channel_read(client, ret_line + bytes, 1, GYRE_SECONDS(1)) == 1) {
+		if (ret_line[bytes] == '\n') {
+			ret_line[bytes] = 0;
+			return true;
+		}
+		bytes++;
+	}
+	return false;
+}
+
 /* A client, which has been greeted. */
 static struct gyre_test_channel *enter(struct chat *chat)
 {
@@ -40,9 +57,9 @@ static struct gyre_test_channel *enter(struct chat *chat)
 		.channel = { .manual_read = true, .allow_half_close = true },
 	};
 	struct gyre_test_channel *client = gyre_test_channel_open(chat->test, &acceptor);
-	char line[128] = "";
+	char line[LINE_BYTES_MAX];
 
-	(void)gyre_test_channel_read(client, line, sizeof(line) - 1, GYRE_SECONDS(1));
+	gyre_test_check(chat->test, read_line_of(client, line));
 	gyre_test_check(chat->test, strncmp(line, "* you are guest", 15) == 0);
 	return client;
 }
@@ -133,29 +150,17 @@ struct heard {
 	uint64_t missed;
 };
 
-static void count_line(struct heard *heard, const char *line)
-{
-	if (strncmp(line, "* you missed ", 13) == 0) {
-		heard->missed += strtoull(line + 13, NULL, 10);
-	} else {
-		heard->lines++;
-	}
-}
-
 /* Reads until nothing comes for a second. */
 static struct heard hear_all(struct gyre_test_channel *client)
 {
 	struct heard heard = { 0 };
-	char line[LINE_BYTES_MAX] = "";
-	size_t bytes = 0;
+	char line[LINE_BYTES_MAX];
 
-	while (gyre_test_channel_read(client, line + bytes, 1, GYRE_SECONDS(1)) == 1) {
-		if (line[bytes] == '\n' || bytes == sizeof(line) - 2) {
-			line[bytes] = '\0';
-			count_line(&heard, line);
-			bytes = 0;
+	while (read_line_of(client, line)) {
+		if (strncmp(line, "* you missed ", 13) == 0) {
+			heard.missed += strtoull(line + 13, NULL, 10);
 		} else {
-			bytes++;
+			heard.lines++;
 		}
 	}
 	return heard;
