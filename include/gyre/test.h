@@ -87,6 +87,7 @@ typedef void (*gyre_test_failure_fn)(const char *place, const char *text, void *
  *   for each lost message too
  * @time_ns_max: a test that has not ended after so much time of the simulation fails; 0 for an hour
  * @allow_dead_letters: messages may be lost
+ * @allow_leaks: what the test and its actors took from gyre may be kept
  * @failure: hears of each failure; NULL prints it and aborts the program
  * @failure_arg: for @failure
  */
@@ -95,6 +96,7 @@ struct gyre_test_options {
 	const struct gyre_system_options *system;
 	uint64_t time_ns_max;
 	bool allow_dead_letters;
+	bool allow_leaks;
 	gyre_test_failure_fn failure;
 	void *failure_arg;
 };
@@ -107,7 +109,8 @@ struct gyre_test_options {
  *
  * Makes a simulation with one host, whose clock runs as that of the simulation does, and starts a
  * system there. When @body has returned, the system has ten more milliseconds for what is under
- * way; then the dead letters are looked at, and the system stops.
+ * way; then the dead letters are looked at, and the system stops. Mails, buffers and shared bytes
+ * that nobody has given back by then are a failure too.
  *
  * Return: 0 when nothing has failed, or a negative errno.
  * Errors:

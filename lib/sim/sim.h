@@ -51,6 +51,8 @@ void gy_sim_grow(void **elements, uint32_t *room, uint32_t count, size_t element
 void gy_sim_hash_tables_crash(struct gy_sim_host *host);
 /* A host has crashed: gives back what gyre has allocated for it. */
 void gy_sim_memory_crash(struct gy_sim_host *host);
+/* How many pieces gyre has allocated for a host, and not given back; and their bytes. */
+uint32_t gy_sim_memory_out(const struct gy_sim_host *host, size_t *ret_bytes);
 
 /* Which allocation of a host fails. Those of its main task do not count, nor those made while it is
  * @spared. */

@@ -141,7 +141,6 @@ static int boot(void *arg)
 	gy_test_free_channels(test);
 	gyre_system_destroy(test->system);
 	gy_test_free_probes(test);
-	test->ended = true;
 	return test->error;
 }
 
@@ -149,7 +148,21 @@ static int boot(void *arg)
 
 static bool has_ended(void *arg)
 {
-	return ((const struct gyre_test *)arg)->ended;
+	return !((const struct gyre_test *)arg)->host->up;
+}
+
+/* Fails the test for what the host has allocated and not given back. */
+static void tell_leaks(struct gyre_test *test)
+{
+	size_t bytes;
+	uint32_t count = gy_sim_memory_out(test->host, &bytes);
+
+	if (count > 0 && !test->options->allow_leaks) {
+		gy_test_fail(test, "gyre_test_run()",
+			     "%u pieces of memory of gyre, %zu bytes, were not given back: mails, "
+			     "buffers or shared bytes",
+			     count, bytes);
+	}
 }
 
 /* Runs the host to its end. */
@@ -169,6 +182,8 @@ static void go(struct gyre_test *test)
 	} else if (r < 0) {
 		gy_test_fail(test, "gyre_test_run()", "the simulation has failed: %s",
 			     gyre_sim_failure(test->sim));
+	} else {
+		tell_leaks(test);
 	}
 }
 

@@ -32,7 +32,6 @@ struct gyre_test {
 	struct gy_sim_queue changed; /* the test waits here for what loops do */
 	int error;		     /* why the system could not be made */
 	bool body_ended;
-	bool ended;
 	uint32_t failures;
 	struct gy_list probes;
 	struct gy_list channels;

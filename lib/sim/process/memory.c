@@ -164,3 +164,16 @@ void gy_sim_memory_crash(struct gy_sim_host *host)
 		__real_gy_memory_put(head);
 	}
 }
+
+uint32_t gy_sim_memory_out(const struct gy_sim_host *host, size_t *ret_bytes)
+{
+	uint32_t count = 0;
+
+	*ret_bytes = 0;
+	for (const struct gy_list *item = host->memory.next; item != &host->memory;
+	     item = item->next) {
+		*ret_bytes += gy_container_of(item, const struct head, of_host)->bytes;
+		count++;
+	}
+	return count;
+}

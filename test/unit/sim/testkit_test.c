@@ -362,6 +362,22 @@ Test(sim_testkit, fails_each_allocation_by_its_number)
 	cr_assert_lt(sweep.children, (sweep.number - 2) * CHILDREN);
 }
 
+static void keep_a_mail(struct gyre_test *test, void *arg)
+{
+	*(struct gyre_mail **)arg = gyre_test_new(test, order, 1);
+}
+
+Test(sim_testkit, fails_where_a_mail_is_not_given_back)
+{
+	struct gyre_mail *kept = NULL;
+	const struct gyre_test_options options = { .allow_leaks = true };
+
+	fail(keep_a_mail, &kept, "gyre_test_run()", "1 pieces of memory of gyre, ");
+	gyre_mail_destroy(NULL, kept);
+	cr_assert_eq(gyre_test_run(&options, keep_a_mail, &kept), 0);
+	gyre_mail_destroy(NULL, kept);
+}
+
 static void recover_at_once(struct gyre_test *test, void *arg)
 {
 	struct gyre_probe *probe = gyre_probe_create(test);
