@@ -21,14 +21,14 @@
  *
  * Under a framework for tests, gyre_test_run() is called in the framework's test.
  *
- * A failure is told to a function of the options. Without one its place and text are printed, and
- * the program ends by abort(), which each framework takes for a failed test. Where that function
- * returns, the test goes on, and gyre_test_run() fails in the end.
+ * A failure is told to a function of the options. Without one its place, its text and the seed are
+ * printed, and the program ends by abort(), which each framework takes for a failed test. Where
+ * that function returns, the test goes on, and gyre_test_run() fails in the end.
  *
  * Time passes only while the test waits in one of these calls, and costs nothing: a test of a
- * time-out of a day takes milliseconds. Messages that are lost are failures, unless the test
- * expects them or the options allow them. All that gyre/sim.h says of hosts holds for the host of a
- * test.
+ * time-out of a day takes milliseconds. Messages that are lost and memory that is not given back
+ * are failures, unless the test expects them or the options allow them. All that gyre/sim.h says of
+ * hosts holds for the host of a test.
  *
  * The functions that can fail a test have macros of their names without _at, which add the place:
  * the macros are what tests call.

@@ -19,9 +19,12 @@ static const uint64_t under_way_ns = GYRE_MILLISECONDS(10);
 
 /* ---- failures ---- */
 
-static void print_and_abort(const char *place, const char *text)
+static void print_and_abort(const struct gyre_test *test, const char *place, const char *text)
 {
-	(void)fprintf(stderr, "%s: %s\n", place, text);
+	const struct gyre_sim_options *sim = test->options->sim;
+
+	(void)fprintf(stderr, "%s: %s (seed %" PRIu64 ")\n", place, text,
+		      sim == NULL ? 0 : sim->seed);
 	abort();
 }
 
@@ -35,10 +38,13 @@ void gy_test_fail(struct gyre_test *test, const char *place, const char *format,
 	va_end(arguments);
 	test->failures++;
 	gy_sim_trace(test->sim, NULL, "the test fails: %s", text);
+	if (test->sim->trace != NULL) {
+		(void)fflush(test->sim->trace); /* the process may end now */
+	}
 	if (test->options->failure != NULL) {
 		test->options->failure(place, text, test->options->failure_arg);
 	} else {
-		print_and_abort(place, text);
+		print_and_abort(test, place, text);
 	}
 }
 

@@ -95,6 +95,7 @@ static void finish(struct gyre_probe *probe, struct gy_probe_order *order, int r
 static int answer(struct gyre_stack *stack, struct gyre_probe *probe)
 {
 	struct gy_probe_order *order = probe->reply;
+	struct gyre_mail *mail = order->mail;
 
 	probe->reply = NULL;
 	if (!gyre_is_awaited(stack)) {
@@ -105,8 +106,8 @@ static int answer(struct gyre_stack *stack, struct gyre_probe *probe)
 		finish(probe, order, 0);
 		return gyre_throw(stack, order->error);
 	}
-	finish(probe, order, gyre_reply(stack, order->mail));
 	order->mail = NULL;
+	finish(probe, order, gyre_reply(stack, mail));
 	return gyre_return(stack);
 }
 

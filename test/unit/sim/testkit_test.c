@@ -3,6 +3,8 @@
  * had, and how failures are told.
  */
 #include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "testkit_rig.h"
 
@@ -172,6 +174,22 @@ Test(sim_testkit, fails_where_a_condition_does_not_hold)
 	fail(fail_by_itself, NULL, here, "not: arg != NULL");
 }
 
+/* Counts if the trace, whose path stands in the place, ends with the failure. */
+static void read_trace(const char *place, const char *text, void *arg)
+{
+	struct told *told = (struct told *)arg;
+	char line[1024] = "";
+	FILE *file = fopen(told->place, "re");
+
+	(void)place;
+	cr_assert_not_null(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		continue;
+	}
+	(void)fclose(file);
+	told->count += strstr(line, text) != NULL;
+}
+
 static void fail_with_a_text(struct gyre_test *test, void *arg)
 {
 	gyre_test_fail(test, (const char *)arg);
@@ -182,6 +200,24 @@ Test(sim_testkit, fails_with_a_text)
 	char text[] = "100 %s";
 
 	fail(fail_with_a_text, text, here, text);
+}
+
+Test(sim_testkit, writes_its_failure_to_the_trace_before_it_is_told)
+{
+	char path[] = "/tmp/gyre-testkit-XXXXXX";
+	int fd = mkstemp(path);
+	const struct gyre_sim_options sim = { .seed = 3, .trace = path };
+	struct told told = { 0 };
+	const struct gyre_test_options options = { .sim = &sim,
+						   .failure = read_trace,
+						   .failure_arg = &told };
+
+	cr_assert(fd >= 0);
+	(void)snprintf(told.place, sizeof(told.place), "%s", path);
+	cr_assert_eq(gyre_test_run(&options, fail_by_itself, NULL), -ENOTRECOVERABLE);
+	cr_assert_eq(told.count, 1);
+	(void)close(fd);
+	(void)unlink(path);
 }
 
 Test(sim_testkit, aborts_where_nobody_hears_of_a_failure, .signal = SIGABRT)
@@ -263,6 +299,17 @@ static void lose_and_expect(struct gyre_test *test, void *arg)
 Test(sim_testkit, expects_messages_to_be_lost)
 {
 	pass(lose_and_expect, NULL);
+}
+
+Test(sim_testkit, expects_messages_to_be_lost_that_may_be)
+{
+	struct told told = { 0 };
+	const struct gyre_test_options options = { .allow_dead_letters = true,
+						   .failure = tell,
+						   .failure_arg = &told };
+
+	cr_assert_eq(gyre_test_run(&options, lose_and_expect, NULL), 0);
+	cr_assert_eq(told.count, 0);
 }
 
 static void expect_no_loss(struct gyre_test *test, void *arg)
