@@ -44,6 +44,7 @@ extern const struct world world_echo;
 extern const struct world world_kv;
 extern const struct world world_nodes;
 extern const struct world world_services;
+extern const struct world world_streams;
 
 /* Logs nothing: in trouble there is much to be said. */
 void world_no_log(const struct gyre_log_line *line, void *arg);
