@@ -30,9 +30,10 @@ enum {
 	REFUSALS = 20,
 };
 
-static const struct world *const worlds[] = { &world_actors,  &world_chat,  &world_echo,
-					      &world_kv,      &world_nodes, &world_services,
-					      &world_streams, NULL };
+static const struct world *const worlds[] = {
+	&world_actors,	 &world_chat,	 &world_echo, &world_handover, &world_kv, &world_nodes,
+	&world_services, &world_streams, NULL,
+};
 
 static const char usage[] =
 	"usage: simulate [options]\n"

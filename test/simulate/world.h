@@ -41,6 +41,7 @@ struct world {
 extern const struct world world_actors;
 extern const struct world world_chat;
 extern const struct world world_echo;
+extern const struct world world_handover;
 extern const struct world world_kv;
 extern const struct world world_nodes;
 extern const struct world world_services;

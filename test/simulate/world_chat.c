@@ -443,7 +443,8 @@ const struct world world_chat = {
 	.name = "chat",
 	.state_bytes = sizeof(struct chat_world),
 	.hosts = NODES + 1,
-	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS,
+	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS |
+		   TROUBLE_REFUSALS,
 	.steps = 20,
 	.calm_seconds = 60,
 	.go_on_seconds = 30,

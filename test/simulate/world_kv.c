@@ -440,7 +440,8 @@ const struct world world_kv = {
 	.name = "kv",
 	.state_bytes = sizeof(struct kv_world),
 	.hosts = 1 + CLIENT_HOSTS,
-	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS,
+	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS |
+		   TROUBLE_REFUSALS,
 	.steps = 20,
 	.calm_seconds = 30,
 	.go_on_seconds = 30,

@@ -413,7 +413,8 @@ const struct world world_services = {
 	.name = "services",
 	.state_bytes = sizeof(struct services),
 	.hosts = NODES,
-	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS,
+	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS |
+		   TROUBLE_REFUSALS,
 	.steps = 20,
 	.calm_seconds = 60,
 	.go_on_seconds = 45,

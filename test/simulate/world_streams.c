@@ -496,7 +496,8 @@ const struct world world_streams = {
 	.name = "streams",
 	.state_bytes = sizeof(struct streams),
 	.hosts = NODES,
-	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS,
+	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS |
+		   TROUBLE_REFUSALS,
 	.steps = 20,
 	.calm_seconds = 60,
 	.go_on_seconds = 60,
