@@ -36,45 +36,59 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 
 /* ---- to the client ---- */
 
-static void write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
+static int write_bytes(struct gyre_channel *channel, struct gyre_bytes *bytes)
 {
 	struct gyre_handler_context *ctx = gyre_channel_tail(channel);
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+	int r = buffer == NULL || bytes == NULL ? -ENOMEM
+						: gyre_buffer_append_shared(buffer, bytes);
 
-	(void)gyre_buffer_append_shared(buffer, bytes);
-	(void)gyre_context_write(ctx, buffer);
+	if (r < 0) {
+		gyre_buffer_destroy(buffer);
+		return r;
+	}
+	return gyre_context_write(ctx, buffer);
 }
 
+/* A client that cannot be answered would wait, and not know what it is in. */
 void write_text(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
 
-	if (channel != NULL) {
-		write_bytes(channel, bytes);
+	if (channel != NULL && write_bytes(channel, bytes) == -ENOMEM) {
+		gyre_channel_abort(channel, -ENOMEM);
 	}
 	gyre_bytes_unref(bytes);
+}
+
+static void tell_missed(struct gyre_stack *stack)
+{
+	struct session *session = session_of(stack);
+
+	if (session->missed > 0) {
+		write_text(stack,
+			   gyre_bytes_printf("* you missed %" PRIu64 " lines", session->missed));
+		session->missed = 0;
+	}
 }
 
 void write_heard(struct gyre_stack *stack, struct gyre_bytes *bytes)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
+	bool is_writable = channel != NULL && gyre_channel_is_writable(channel);
 
-	if (channel != NULL && gyre_channel_is_writable(channel)) {
-		write_bytes(channel, bytes);
-	} else {
-		((struct session *)gyre_state(stack))->missed++;
+	if (is_writable) {
+		tell_missed(stack);
+	}
+	if (!is_writable || write_bytes(channel, bytes) < 0) {
+		session_of(stack)->missed++;
 	}
 }
 
-static void tell_missed(struct gyre_handler_context *ctx, bool writable)
+static void take_writability(struct gyre_handler_context *ctx, bool writable)
 {
-	struct gyre_stack *stack = gyre_context_stack(ctx);
-	struct session *session = (struct session *)gyre_state(stack);
-
-	if (writable && session->missed > 0) {
-		write_text(stack,
-			   gyre_bytes_printf("* you missed %" PRIu64 " lines", session->missed));
-		session->missed = 0;
+	if (writable) {
+		tell_missed(gyre_context_stack(ctx));
 	}
 }
 
@@ -117,7 +131,7 @@ static const struct gyre_handler chat_handler = {
 	.name = "chat",
 	.read = read_line,
 	.event = take_event,
-	.writability = tell_missed,
+	.writability = take_writability,
 	.exception = take_exception,
 };
 

@@ -89,12 +89,23 @@ static struct gyre_mail *new_homes(struct gyre_stack *stack)
 	return mail;
 }
 
+/* Without memory again in a moment: a room that is not told stays where nobody looks for it. */
+static int tell_homes(struct gyre_stack *stack)
+{
+	const struct gyre_timer_options soon = { .delay_ns = GYRE_MILLISECONDS(100) };
+	int r = gyre_notify(stack, porter_of(stack)->chat->rooms, new_homes(stack));
+
+	if (r == -ENOMEM && gyre_timer_start(stack, 0, &soon) < 0) {
+		return gyre_throw(stack, -ENOMEM);
+	}
+	return gyre_return(stack); /* also for -ESRCH: there are no rooms */
+}
+
 /* The own node is always one of them, though the listing may be without it for a moment. */
 static int take_listing(struct gyre_stack *stack)
 {
 	const struct gyre_listing *listing = gyre_message(stack, gyre_listing);
 	struct porter *porter = porter_of(stack);
-	int r;
 
 	porter->homes.count = 1;
 	for (uint32_t i = 0; i < listing->count; i++) {
@@ -113,8 +124,7 @@ static int take_listing(struct gyre_stack *stack)
 		porter->porters[count] = listing->members[i];
 		porter->homes.count++;
 	}
-	r = gyre_notify(stack, porter->chat->rooms, new_homes(stack));
-	return r == -ENOMEM ? gyre_throw(stack, r) : gyre_return(stack); /* -ESRCH: no rooms */
+	return tell_homes(stack);
 }
 
 /* It may have missed a listing, before it was in the group of rooms. */
@@ -200,6 +210,7 @@ static const struct gyre_route notices[] = {
 };
 static const struct gyre_route events[] = {
 	GYRE_ROUTE(gyre_listing, take_listing),
+	GYRE_ROUTE(gyre_timeout, tell_homes),
 	GYRE_ROUTE_END,
 };
 

@@ -15,7 +15,7 @@
 struct member {
 	struct gyre_address session;
 	struct name nick;
-	uint64_t missed; /* texts for which the link to its node had no place */
+	uint64_t missed; /* texts for which there was no place on the link, or no memory */
 };
 
 struct room {
@@ -81,6 +81,14 @@ static void tell_missed(struct gyre_stack *stack, struct member *member)
 	}
 }
 
+/* Whose session has ended needs no telling. */
+static bool is_told(struct gyre_stack *stack, const struct member *member, struct gyre_bytes *bytes)
+{
+	int r = gyre_notify(stack, member->session, gyre_new(stack, text, gyre_bytes_ref(bytes)));
+
+	return r != -EAGAIN && r != -ENOMEM;
+}
+
 /*
  * One block for all; each mail has a reference, and so has each output. That of another node is
  * encoded for each.
@@ -98,9 +106,7 @@ static void broadcast(struct gyre_stack *stack, struct gyre_address but, struct 
 		if (member->missed > 0) {
 			tell_missed(stack, member);
 		}
-		if (member->missed > 0 ||
-		    gyre_notify(stack, member->session,
-				gyre_new(stack, text, gyre_bytes_ref(bytes))) == -EAGAIN) {
+		if (member->missed > 0 || !is_told(stack, member, bytes)) {
 			member->missed++;
 		}
 	}
@@ -288,6 +294,9 @@ static int pass_text(struct gyre_stack *stack)
 {
 	if (find_member(room_of(stack), gyre_sender(stack)) == NULL) {
 		return gyre_throw(stack, -ENOTCONN);
+	}
+	if (gyre_message(stack, text)->bytes == NULL) {
+		return gyre_throw(stack, -ENOMEM);
 	}
 	broadcast(stack, gyre_sender(stack), gyre_message(stack, text)->bytes);
 	return gyre_reply(stack, gyre_new(stack, done, 0));
