@@ -56,7 +56,7 @@ struct gyre_sim;
  * @seed: all that is random follows from it
  * @trace: a file for what happens, a line an event; NULL for none. It is written anew
  * @record: a file for the decisions that are out of the ordinary, a line each; NULL for none. It is
- *   whole when the simulation is destroyed
+ *   whole when the simulation is destroyed, and up to there when the process ends before
  * @replay: such a file, whose decisions are taken in the place of those of the seed; NULL for none
  * @faults: how often calls of hosts meet what a kernel may do to them though nothing is broken:
  *   short reads and writes, a wake-up for nothing; in a million calls. 0 for none

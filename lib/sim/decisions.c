@@ -99,6 +99,8 @@ int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *o
 		if (decisions->record == NULL) {
 			return -errno;
 		}
+		/* What ends the process is what decisions are most wanted of. */
+		(void)setvbuf(decisions->record, NULL, _IOLBF, 0);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "net_rig.h"
 
@@ -27,6 +28,8 @@ static int serve(void *arg)
 	return 0;
 }
 
+static uint32_t rounds_to_end; /* of the process, as by a crash; 0 for none */
+
 static int call(void *arg)
 {
 	const struct timeval patience = { .tv_usec = 100000 };
@@ -40,6 +43,9 @@ static int call(void *arg)
 
 		(void)send(fd, &i, sizeof(i), 0);
 		*answers += recv(fd, &back, sizeof(back), 0) == sizeof(back);
+		if (i + 1 == rounds_to_end) {
+			_exit(0);
+		}
 	}
 	return 0;
 }
@@ -88,6 +94,52 @@ Test(sim_decisions, that_were_recorded_are_taken_again_whatever_the_seed_would_h
 	cr_assert_eq(replayed, recorded);
 	cr_assert_neq(play(&(struct gyre_sim_options){ .seed = 12 }, &replayed), 0);
 	cr_assert_neq(replayed, recorded);
+	(void)unlink(path);
+}
+
+/* The file as a string; it is freed by the caller. */
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t bytes = 0;
+
+	cr_assert_not_null(file);
+	cr_assert(getdelim(&text, &bytes, '\0', file) > 0);
+	(void)fclose(file);
+	return text;
+}
+
+Test(sim_decisions, are_recorded_up_to_where_the_process_ends)
+{
+	char whole_path[] = "/tmp/gyre-sim-XXXXXX";
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	uint64_t digest;
+	int status;
+	pid_t child;
+	char *whole;
+	char *text;
+
+	make_path(whole_path);
+	make_path(path);
+	(void)play(&(struct gyre_sim_options){ .seed = 11, .record = whole_path }, &digest);
+	child = fork();
+	cr_assert(child >= 0);
+	if (child == 0) {
+		rounds_to_end = ROUNDS / 2;
+		(void)play(&(struct gyre_sim_options){ .seed = 11, .record = path }, &digest);
+		_exit(1);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0);
+	whole = read_file(whole_path);
+	text = read_file(path);
+	cr_assert(strlen(text) < strlen(whole));
+	cr_assert_eq(strncmp(whole, text, strlen(text)), 0);
+	cr_assert_eq(text[strlen(text) - 1], '\n');
+	free(whole);
+	free(text);
+	(void)unlink(whole_path);
 	(void)unlink(path);
 }
 
