@@ -31,8 +31,9 @@ enum {
 };
 
 static const struct world *const worlds[] = {
-	&world_actors,	 &world_chat,	 &world_echo, &world_handover, &world_kv, &world_nodes,
-	&world_services, &world_streams, NULL,
+	&world_actors,	 &world_chat, &world_echo,  &world_files,
+	&world_handover, &world_kv,   &world_nodes, &world_services,
+	&world_streams,	 &world_tide, NULL,
 };
 
 static const char usage[] =

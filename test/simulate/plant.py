@@ -8,15 +8,16 @@ usage: plant.py [options] NAME...|all
 The tree is copied into a folder of its own, where the program `simulate` is built: once as it is, and
 then with one fault of faults.py after the other. All worlds are run with it, each as long, from one seed
 after the other, until something is violated or the time is up. The program without the fault must run
-that seed clean.
+that seed clean. What was decided in the run is then shrunk, as far as the world is still violated.
 
   -D OPTION=VALUE    is for meson setup; may be repeated
   --check            only looks whether the text of each fault stands once in its file
   --folder DIR       builds there, and keeps it for the next time
   --list             prints the names, and what is wrong
-  --minutes M        for the seeds of one fault, at most (3)
+  --minutes M        of a processor, for the seeds of one fault (3)
   --root ROOT        the tree (that of this program)
   --seeds FROM[-TO]  are tried (1-1000000)
+  --shrink S         for so many seconds at most; 0 to leave it (120)
   --world NAME       is the only one
 
 Exits 0 if all faults were found, 1 if one was not, and 2 if something else is wrong.
@@ -25,15 +26,16 @@ import argparse
 import contextlib
 import os
 import re
+import resource
 import runpy
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+OPTIONS = ["buildtype=release", "assertions=full", "apps=false", "perf=false", "tests=enabled"]
 PROGRAM = os.path.join("test", "simulate")
 VIOLATION = re.compile(r"^violation: (\S+) seed (\d+): (.*)$")
 NAME = re.compile(r"^[a-z]+(-[a-z]+)*$")
@@ -103,10 +105,10 @@ class Copy:
         self.build = os.path.join(folder, "build")
         self.program = os.path.join(self.build, PROGRAM)
         self.clean = os.path.join(folder, "simulate-clean")
+        self.shrink = os.path.join(self.tree, "apps", "sim_shrink.py")
         self.copy(root)
         if not os.path.exists(os.path.join(self.build, "build.ninja")):
-            call(["meson", "setup", self.build, self.tree, "-Dtests=enabled", "-Dperf=false",
-                  *(f"-D{option}" for option in setup)])
+            call(["meson", "setup", self.build, self.tree, *(f"-D{option}" for option in OPTIONS + setup)])
         self.compile()
         shutil.copy2(self.program, self.clean)
 
@@ -159,6 +161,12 @@ def call(command):
 
 # ---- runs ----
 
+def used_s():
+    """The time of processors that programs which have ended took; so it matters not what else runs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class World:
     """A world, which of its seeds are next, and for how long it has been run."""
 
@@ -175,7 +183,7 @@ class World:
 
 
 class Found:
-    """A violation, with the last lines of what the program has said."""
+    """A violation, with the first lines of what the program has said."""
 
     def __init__(self, line, remarks):
         self.world, seed, self.text = VIOLATION.match(line).groups()
@@ -200,7 +208,7 @@ def run_seeds(program, world, first, last):
             for line in process.stdout:
                 if VIOLATION.match(line):
                     errors.seek(0)
-                    return Found(line, errors.read().splitlines()[-REMARKS_MAX:])
+                    return Found(line, errors.read().splitlines()[:REMARKS_MAX])
             if process.wait() != 0:
                 stop(f"{' '.join(command)} ends with status {process.returncode}")
         finally:
@@ -211,20 +219,21 @@ def run_seeds(program, world, first, last):
 def find(copy, options):
     """The first violation that the library without the fault does not have, or None; the number of runs."""
     worlds = [World(name, options.first) for name in copy.worlds(options.world)]
-    deadline = time.monotonic() + 60 * options.minutes
+    until_s = used_s() + 60 * options.minutes
     runs = 0
-    while worlds and time.monotonic() < deadline:
+    while worlds and used_s() < until_s:
         world = min(worlds, key=lambda one: one.seconds)
         last = min(world.next + world.batch - 1, options.last)
-        begin = time.monotonic()
+        begin_s = used_s()
         found = run_seeds(copy.program, world.name, world.next, last)
         last = last if found is None else found.seed
         runs += last - world.next + 1
-        world.adapt(last - world.next + 1, time.monotonic() - begin)
+        world.adapt(last - world.next + 1, used_s() - begin_s)
         world.next = last + 1
         if found is not None:
             if run_seeds(copy.clean, found.world, found.seed, found.seed) is None:
-                return found, runs
+                # Once more for what the program says of that run alone.
+                return run_seeds(copy.program, found.world, found.seed, found.seed) or found, runs
             print(f"  without the fault too: {found.world} seed {found.seed}: {found.text}", flush=True)
         worlds = [one for one in worlds if one.next <= options.last]
     return None, runs
@@ -232,19 +241,41 @@ def find(copy, options):
 
 # ---- all faults ----
 
+def shrink(copy, found, seconds):
+    """Words for how many decisions the violation needs."""
+    run = ["--world", found.world, "--seeds", str(found.seed)]
+    with tempfile.TemporaryDirectory(prefix="gyre-plant.") as folder:
+        path = os.path.join(folder, "decisions")
+        shrunk = path + ".shrunk"
+        subprocess.run([copy.program, *run, "--record", path], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
+        done = subprocess.run([sys.executable, copy.shrink, "--like", "violation: ", "--seconds", str(seconds),
+                               path, copy.program, *run, "--replay", "{}"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        words = done.stdout.strip().removesuffix(": " + shrunk)
+        if done.returncode == 0 and subprocess.run([copy.clean, *run, "--replay", shrunk],
+                                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                                   check=False).returncode != 0:
+            words += "; without the fault too"
+        return words
+
+
 def try_fault(copy, fault, options):
     """Plants a fault and says what becomes of it; whether it was found."""
     print(f"{fault['name']}:", flush=True)
     with copy.planted(fault):
-        begin = time.monotonic()
+        begin_s = used_s()
         found, runs = find(copy, options)
-        seconds = time.monotonic() - begin
-    if found is None:
-        print(f"  not found in {runs} runs, {seconds:.0f} s", flush=True)
-        return False
-    print(f"  found in {runs} runs, {seconds:.0f} s: {found.world} seed {found.seed}: {found.text}", flush=True)
-    for remark in found.remarks:
-        print(f"    {remark}", flush=True)
+        seconds = used_s() - begin_s
+        if found is None:
+            print(f"  not found in {runs} runs, {seconds:.0f} s", flush=True)
+            return False
+        print(f"  found in {runs} runs, {seconds:.0f} s: {found.world} seed {found.seed}: {found.text}",
+              flush=True)
+        for remark in found.remarks:
+            print(f"    {remark}", flush=True)
+        if options.shrink > 0:
+            print(f"  {shrink(copy, found, options.shrink)}", flush=True)
     return True
 
 
@@ -263,15 +294,16 @@ def read_options():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--folder")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--minutes", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=3)
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(HERE)))
     parser.add_argument("--seeds", default="1-1000000")
     parser.add_argument("-D", action="append", default=[], dest="setup")
+    parser.add_argument("--shrink", type=int, default=120)
     parser.add_argument("--world")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
-    if not first.isdigit() or not (last or first).isdigit() or options.minutes < 1:
+    if not first.isdigit() or not (last or first).isdigit() or options.minutes <= 0:
         parser.error("bad --seeds or --minutes")
     options.first, options.last = int(first), int(last or first)
     if not options.check and not options.list and not options.names:

@@ -41,11 +41,13 @@ struct world {
 extern const struct world world_actors;
 extern const struct world world_chat;
 extern const struct world world_echo;
+extern const struct world world_files;
 extern const struct world world_handover;
 extern const struct world world_kv;
 extern const struct world world_nodes;
 extern const struct world world_services;
 extern const struct world world_streams;
+extern const struct world world_tide;
 
 /* Logs nothing: in trouble there is much to be said. */
 void world_no_log(const struct gyre_log_line *line, void *arg);
