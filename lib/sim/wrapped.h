@@ -309,6 +309,8 @@ GY_SIM_WRAPPED(int, getaddrinfo, const char *host, const char *service,
 GY_SIM_WRAPPED(void, freeaddrinfo, struct addrinfo *found);
 GY_SIM_WRAPPED(void, ares_getaddrinfo, ares_channel channel, const char *host, const char *service,
 	       const struct ares_addrinfo_hints *hints, ares_addrinfo_callback callback, void *arg);
+GY_SIM_WRAPPED(int, ares_set_servers_ports_csv, ares_channel channel, const char *servers);
+GY_SIM_WRAPPED(void, ares_destroy, ares_channel channel);
 GY_SIM_WRAPPED(void, ares_freeaddrinfo, struct ares_addrinfo *found);
 GY_SIM_WRAPPED(unsigned int, if_nametoindex, const char *name);
 GY_SIM_WRAPPED(char *, if_indextoname, unsigned int index, char *ret_name);

@@ -1,20 +1,26 @@
 /*
  * UDP. A datagram that has come waits in the queue of its socket, or is dropped where that is full.
  * Where nobody takes it the sender is told, and hears of it with its next call if it is connected.
- * There are no groups, and no batches (UDP_SEGMENT, UDP_GRO): gyre does without.
+ * There are no groups: gyre does without.
+ *
+ * A batch (UDP_SEGMENT) that stays in its host gets to a socket with UDP_GRO as one, as over
+ * Linux's loopback, and is cut for any other; one that leaves is cut before, and each datagram has
+ * its own way.
  */
 #include <errno.h>
+#include <netinet/udp.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "base/macros.h"
 #include "sim/net/socket.h"
 
-enum { DATAGRAM_BYTES_MAX = 65507, OVERHEAD_BYTES = 512 };
+enum { DATAGRAM_BYTES_MAX = 65507, OVERHEAD_BYTES = 512, SEGMENTS_MAX = 128 };
 
 struct datagram {
 	struct gy_list item;
 	struct gy_sim_endpoint from;
+	uint32_t segment; /* of a batch; 0: it is one */
 	size_t count;
 	unsigned char bytes[];
 };
@@ -126,13 +132,19 @@ static int target_of(const struct gy_sim_socket *socket, const struct msghdr *me
 	return r == 0 && ret_to->port == 0 ? -EINVAL : r;
 }
 
+/* A part of what a call sends. */
+struct part {
+	size_t skip;
+	size_t count;
+	uint32_t segment; /* if it is a batch */
+};
+
 static void send_packet(const struct gy_sim_socket *socket, uint32_t host,
-			const struct gy_sim_endpoint *to, const struct msghdr *message)
+			const struct gy_sim_endpoint *to, const struct msghdr *message,
+			const struct part *part)
 {
-	uint32_t slices_count = (uint32_t)message->msg_iovlen;
-	size_t count = gy_sim_slices_bytes(message->msg_iov, slices_count);
 	struct gy_sim_packet *packet =
-		gy_sim_packet_create(socket->file.host->sim, GY_SIM_DATAGRAM, count);
+		gy_sim_packet_create(socket->file.host->sim, GY_SIM_DATAGRAM, part->count);
 
 	packet->from = socket->file.host->index;
 	packet->to = host;
@@ -141,8 +153,55 @@ static void send_packet(const struct gy_sim_socket *socket, uint32_t host,
 	if (gy_sim_is_any(&to->ip)) {
 		packet->target.ip = socket->name.ip;
 	}
-	(void)gy_sim_gather(message->msg_iov, slices_count, 0, packet->bytes, count);
+	packet->segment = part->segment;
+	(void)gy_sim_gather(message->msg_iov, (uint32_t)message->msg_iovlen, part->skip,
+			    packet->bytes, part->count);
 	gy_sim_packet_send(packet, NULL);
+}
+
+static void send_all(const struct gy_sim_socket *socket, uint32_t host,
+		     const struct gy_sim_endpoint *to, const struct msghdr *message,
+		     uint32_t segment)
+{
+	size_t count = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
+	struct part part = { .count = count };
+
+	if (segment == 0 || count <= segment || host == socket->file.host->index) {
+		part.segment = count <= segment ? 0 : segment;
+		send_packet(socket, host, to, message, &part);
+		return;
+	}
+	for (; part.skip < count; part.skip += segment) {
+		part.count = count - part.skip < segment ? count - part.skip : segment;
+		send_packet(socket, host, to, message, &part);
+	}
+}
+
+/* The bytes of each datagram of a batch: what the message says, or the option; 0: it is none. */
+static int read_segment(const struct gy_sim_socket *socket, const struct msghdr *message,
+			uint32_t *ret_segment)
+{
+	struct cmsghdr *head = CMSG_FIRSTHDR((struct msghdr *)(uintptr_t)message);
+	uint16_t segment;
+
+	*ret_segment = (uint32_t)socket->options.segment;
+	if (message->msg_controllen == 0) {
+		return 0;
+	}
+	if (head == NULL || head->cmsg_level != SOL_UDP || head->cmsg_type != UDP_SEGMENT ||
+	    head->cmsg_len != CMSG_LEN(sizeof(segment))) {
+		return -EINVAL;
+	}
+	memcpy(&segment, CMSG_DATA(head), sizeof(segment));
+	*ret_segment = segment;
+	return 0;
+}
+
+/* Whether a batch cannot be cut: into too many, or without checksums. */
+static bool is_uncut(const struct gy_sim_socket *socket, size_t count, uint32_t segment)
+{
+	return segment != 0 && count > segment &&
+	       (count > (size_t)segment * SEGMENTS_MAX || socket->options.no_check != 0);
 }
 
 static int64_t datagram_send(struct gy_sim_socket *socket, const struct msghdr *message, int flags)
@@ -150,16 +209,17 @@ static int64_t datagram_send(struct gy_sim_socket *socket, const struct msghdr *
 	size_t count = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
 	struct in6_addr own = socket->name.ip;
 	struct gy_sim_endpoint to;
+	uint32_t segment = 0;
 	int r = gy_sim_socket_take_error(socket);
 
 	if (r == 0) {
 		r = target_of(socket, message, &to);
 	}
+	if (r == 0) {
+		r = (flags & MSG_OOB) != 0 ? -EOPNOTSUPP : read_segment(socket, message, &segment);
+	}
 	if (r < 0) {
 		return r;
-	}
-	if ((flags & MSG_OOB) != 0 || message->msg_controllen != 0) {
-		return (flags & MSG_OOB) != 0 ? -EOPNOTSUPP : -EINVAL;
 	}
 	if (datagrams_of(socket)->out_shut || count > DATAGRAM_BYTES_MAX) {
 		return datagrams_of(socket)->out_shut ? -EPIPE : -EMSGSIZE;
@@ -167,9 +227,9 @@ static int64_t datagram_send(struct gy_sim_socket *socket, const struct msghdr *
 	if (gy_sim_refuses("a datagram")) {
 		return -ENOBUFS;
 	}
-	r = gy_sim_ip_prepare(socket, &to);
+	r = is_uncut(socket, count, segment) ? -EINVAL : gy_sim_ip_prepare(socket, &to);
 	if (r >= 0) {
-		send_packet(socket, (uint32_t)r, &to, message);
+		send_all(socket, (uint32_t)r, &to, message, segment);
 	}
 	if (!socket->connected) {
 		socket->name.ip = own; /* the next one may go elsewhere */
@@ -178,6 +238,29 @@ static int64_t datagram_send(struct gy_sim_socket *socket, const struct msghdr *
 }
 
 /* ---- receiving ---- */
+
+/* Tells of what size the datagrams of a batch are, where there is room for it. */
+static void give_segment(const struct gy_sim_socket *socket, uint32_t segment, size_t room,
+			 struct msghdr *message)
+{
+	struct cmsghdr head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_UDP,
+				.cmsg_type = UDP_GRO };
+	int value = (int)segment;
+
+	message->msg_controllen = 0;
+	if (segment == 0 || socket->options.gro == 0) {
+		return;
+	}
+	if (room < CMSG_LEN(sizeof(value))) {
+		message->msg_flags |= MSG_CTRUNC;
+		return;
+	}
+	memcpy(message->msg_control, &head, sizeof(head));
+	memcpy((unsigned char *)message->msg_control + CMSG_LEN(0), &value, sizeof(value));
+	message->msg_controllen = room < CMSG_SPACE(sizeof(value)) ? CMSG_LEN(sizeof(value))
+								   : CMSG_SPACE(sizeof(value));
+}
 
 static int64_t datagram_receive(struct gy_sim_socket *socket, struct msghdr *message, int flags)
 {
@@ -195,7 +278,8 @@ static int64_t datagram_receive(struct gy_sim_socket *socket, struct msghdr *mes
 			       datagram->count);
 	whole = datagram->count;
 	message->msg_flags = count < whole ? MSG_TRUNC : 0;
-	message->msg_controllen = 0;
+	give_segment(socket, datagram->segment,
+		     message->msg_control == NULL ? 0 : message->msg_controllen, message);
 	if (message->msg_name != NULL) {
 		socklen_t bytes = (socklen_t)gy_sim_endpoint_name(socket, &datagram->from, &name);
 
@@ -302,22 +386,38 @@ static void take_refusal(const struct gy_sim_host *host, const struct gy_sim_pac
 	}
 }
 
-static void take(struct gy_sim_host *host, struct datagrams *datagrams,
-		 const struct gy_sim_packet *packet)
+static void take_part(struct gy_sim_host *host, struct datagrams *datagrams,
+		      const struct gy_sim_packet *packet, size_t skip, size_t count)
 {
 	struct datagram *datagram;
 
-	if (datagrams->held + packet->count > datagrams->socket.options.receive_bytes) {
+	if (datagrams->held + count > datagrams->socket.options.receive_bytes) {
 		trace(host, packet, "finds no room");
 		return;
 	}
-	datagram = (struct datagram *)gy_sim_get(sizeof(*datagram) + packet->count);
+	datagram = (struct datagram *)gy_sim_get(sizeof(*datagram) + count);
 	datagram->from = packet->source;
-	datagram->count = packet->count;
-	memcpy(datagram->bytes, packet->bytes, packet->count);
+	datagram->segment = count == packet->count ? packet->segment : 0;
+	datagram->count = count;
+	memcpy(datagram->bytes, packet->bytes + skip, count);
 	gy_list_append(&datagrams->queue, &datagram->item);
-	datagrams->held += packet->count + OVERHEAD_BYTES;
+	datagrams->held += count + OVERHEAD_BYTES;
 	gy_sim_file_changed(&datagrams->socket.file, EPOLLIN);
+}
+
+static void take(struct gy_sim_host *host, struct datagrams *datagrams,
+		 const struct gy_sim_packet *packet)
+{
+	if (packet->segment == 0 || datagrams->socket.options.gro != 0) {
+		take_part(host, datagrams, packet, 0, packet->count);
+		return;
+	}
+	for (size_t skip = 0; skip < packet->count; skip += packet->segment) {
+		size_t left = packet->count - skip;
+
+		take_part(host, datagrams, packet, skip,
+			  left < packet->segment ? left : packet->segment);
+	}
 }
 
 void gy_sim_datagram_arrive(struct gy_sim_host *host, struct gy_sim_packet *packet)

@@ -50,6 +50,13 @@ uint32_t gy_sim_listener_events(const struct gy_sim_stream *listener)
 	return listener->ready_count > 0 ? EPOLLIN : 0U;
 }
 
+void gy_sim_listener_queue(const struct gy_sim_socket *socket, uint32_t *ret_waiting,
+			   uint32_t *ret_most)
+{
+	*ret_waiting = gy_sim_stream_of(socket)->ready_count;
+	*ret_most = gy_sim_stream_of(socket)->backlog;
+}
+
 /* ---- the queue ---- */
 
 static struct gy_sim_stream *waiting_of(struct gy_list *item)

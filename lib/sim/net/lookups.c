@@ -1,7 +1,8 @@
 /*
  * Names: hosts of the simulation are known by their names, and there are "localhost" and addresses;
  * an interface is "lo" or "eth0". What gyre asks c-ares is answered here as well, at once, as from
- * a file: c-ares itself has the clock of the machine, so no name server can be simulated for it.
+ * a file. Where the program has named servers c-ares asks them about other names, over simulated
+ * sockets; but it has the clock of the machine, so it does not ask again in the simulation's time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "sim/net/socket.h"
 #include "sim/wrapped.h"
 
@@ -174,6 +176,65 @@ void __wrap_freeaddrinfo(struct addrinfo *found)
 
 /* ---- c-ares ---- */
 
+/* The name of answers that are not c-ares's own. */
+static char found_here[] = "";
+
+/* One that has servers to ask. */
+struct asking {
+	struct gy_list of_host;
+	ares_channel channel;
+};
+
+static struct asking *find_asking(ares_channel channel)
+{
+	struct gy_list *all = &gy_sim_host_here()->net->asking;
+
+	for (struct gy_list *item = all->next; item != all; item = item->next) {
+		struct asking *asking = gy_container_of(item, struct asking, of_host);
+
+		if (asking->channel == channel) {
+			return asking;
+		}
+	}
+	return NULL;
+}
+
+static void drop_asking(struct asking *asking)
+{
+	gy_list_remove(&asking->of_host);
+	gy_sim_put(asking);
+}
+
+void gy_sim_lookups_drop(struct gy_sim_host *host)
+{
+	while (!gy_list_empty(&host->net->asking)) {
+		drop_asking(gy_container_of(host->net->asking.next, struct asking, of_host));
+	}
+}
+
+int __wrap_ares_set_servers_ports_csv(ares_channel channel, const char *servers)
+{
+	int status = __real_ares_set_servers_ports_csv(channel, servers);
+	struct asking *asking;
+
+	if (gy_sim_here != NULL && status == ARES_SUCCESS && find_asking(channel) == NULL) {
+		asking = (struct asking *)gy_sim_get(sizeof(*asking));
+		asking->channel = channel;
+		gy_list_append(&gy_sim_host_here()->net->asking, &asking->of_host);
+	}
+	return status;
+}
+
+void __wrap_ares_destroy(ares_channel channel)
+{
+	struct asking *asking = gy_sim_here == NULL ? NULL : find_asking(channel);
+
+	__real_ares_destroy(channel);
+	if (asking != NULL) {
+		drop_asking(asking);
+	}
+}
+
 static struct ares_addrinfo_node *make_node(const struct found *found, uint32_t index, int type)
 {
 	struct ares_addrinfo_node *node = (struct ares_addrinfo_node *)gy_sim_get(sizeof(*node));
@@ -203,10 +264,15 @@ void __wrap_ares_getaddrinfo(ares_channel channel, const char *host, const char 
 	}
 	if (find_host(host, &(struct addrinfo){ .ai_family = hints->ai_family }, &found) != 0 ||
 	    find_port(service, &found) != 0) {
-		callback(arg, ARES_ENOTFOUND, 0, NULL);
+		if (find_asking(channel) != NULL) {
+			__real_ares_getaddrinfo(channel, host, service, hints, callback, arg);
+		} else {
+			callback(arg, ARES_ENOTFOUND, 0, NULL);
+		}
 		return;
 	}
 	answer = (struct ares_addrinfo *)gy_sim_get(sizeof(*answer));
+	answer->name = found_here;
 	last = &answer->nodes;
 	for (uint32_t i = 0; i < found.count; i++) {
 		*last = make_node(&found, i, hints->ai_socktype);
@@ -217,7 +283,7 @@ void __wrap_ares_getaddrinfo(ares_channel channel, const char *host, const char 
 
 void __wrap_ares_freeaddrinfo(struct ares_addrinfo *answer)
 {
-	if (gy_sim_here == NULL) {
+	if (gy_sim_here == NULL || answer->name != found_here) {
 		__real_ares_freeaddrinfo(answer);
 		return;
 	}

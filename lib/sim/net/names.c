@@ -131,14 +131,16 @@ int gy_sim_endpoint_read(const struct gy_sim_socket *socket, const struct sockad
 	if (name == NULL || bytes < sizeof(name->sa_family)) {
 		return -EINVAL;
 	}
-	if (name->sa_family == AF_INET && socket->domain == AF_INET) {
+	if (name->sa_family == AF_INET &&
+	    (socket->domain == AF_INET || socket->type == SOCK_DGRAM)) {
 		if (bytes < sizeof(four)) {
 			return -EINVAL;
 		}
 		memcpy(&four, name, sizeof(four));
 		*ret_endpoint = (struct gy_sim_endpoint){ mapped(ntohl(four.sin_addr.s_addr)),
 							  ntohs(four.sin_port) };
-		return 0;
+		return socket->domain == AF_INET6 && socket->options.six_only != 0 ? -ENETUNREACH
+										   : 0;
 	}
 	if (name->sa_family != AF_INET6 || socket->domain != AF_INET6) {
 		return -EAFNOSUPPORT;

@@ -86,6 +86,7 @@ void gy_sim_net_host_init(struct gy_sim_host *host)
 	gy_list_init(&host->net->sockets);
 	gy_list_init(&host->net->ended);
 	gy_list_init(&host->net->socket_files);
+	gy_list_init(&host->net->asking);
 	host->net->next_port = FIRST_PORT;
 	host->net->crashed = true; /* it has not booted yet */
 }
@@ -93,6 +94,7 @@ void gy_sim_net_host_init(struct gy_sim_host *host)
 void gy_sim_net_host_down(struct gy_sim_host *host, bool crashed)
 {
 	host->net->crashed = crashed;
+	gy_sim_lookups_drop(host);
 	if (crashed) {
 		gy_sim_streams_drop(host);
 	}
@@ -181,6 +183,7 @@ static void duplicate(const struct gy_sim_packet *packet, const struct gy_sim_li
 	copy->to = packet->to;
 	copy->source = packet->source;
 	copy->target = packet->target;
+	copy->segment = packet->segment;
 	memcpy(copy->bytes, packet->bytes, packet->count);
 	start(copy, packet->sim->now_ns + delay_of(state) +
 			    gy_sim_choose_time(packet->sim, state->link.jitter_ns));

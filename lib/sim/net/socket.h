@@ -59,6 +59,9 @@ struct gy_sim_socket_options {
 	int keep_interval_s;
 	int keep_count;
 	int user_timeout_ms;
+	int segment; /* UDP_SEGMENT */
+	int gro;     /* UDP_GRO */
+	int no_check;
 	struct linger linger;
 	uint32_t receive_bytes; /* what the buffers have room for */
 	uint32_t send_bytes;
@@ -110,6 +113,10 @@ static inline const struct gy_sim_socket_ops *gy_sim_socket_ops_of(const struct 
 {
 	return (const struct gy_sim_socket_ops *)(const void *)s->file.ops;
 }
+
+/* listener.c: how many connections wait in its queue, and how many may. */
+void gy_sim_listener_queue(const struct gy_sim_socket *socket, uint32_t *ret_waiting,
+			   uint32_t *ret_most);
 
 /* socket.c: sets up the common part, and lists the socket with its host. */
 void gy_sim_socket_init(struct gy_sim_socket *socket, const struct gy_sim_socket_ops *ops,
@@ -182,6 +189,7 @@ struct gy_sim_net_host {
 	uint32_t next_auto;	     /* the abstract name that is given next */
 	struct gy_list socket_files; /* of Unix sockets; they survive crashes */
 	ino_t next_inode;
+	struct gy_list asking; /* of c-ares: lookups.c */
 };
 
 enum gy_sim_packet_kind {
@@ -211,6 +219,8 @@ struct gy_sim_packet {
 	uint64_t sequence;
 	uint64_t acknowledged;
 	uint64_t window_end; /* up to where the other side may send */
+	uint32_t
+		segment; /* of a batch of datagrams: the bytes of each but the last; 0: it is one */
 	size_t count;
 	unsigned char bytes[];
 };
@@ -248,6 +258,10 @@ void gy_sim_datagram_arrive(struct gy_sim_host *host, struct gy_sim_packet *pack
 void gy_sim_streams_retry(struct gy_sim_host *host, uint32_t peer);
 /* Ends the connections of a host that has crashed, unheard. */
 void gy_sim_streams_drop(struct gy_sim_host *host);
+
+/* ---- lookups.c ---- */
+
+void gy_sim_lookups_drop(struct gy_sim_host *host);
 
 struct gy_sim_socket *gy_sim_stream_open(struct gy_sim_host *host, int domain);
 struct gy_sim_socket *gy_sim_datagram_open(struct gy_sim_host *host, int domain);

@@ -1,7 +1,7 @@
 /*
  * Options of sockets. Most are a number that is kept, and heeded where it makes a difference in a
  * network that is made up; others do something at once. What is not known here is refused, so that
- * nobody relies on it; gyre does without batches of datagrams, groups and TCP_INFO.
+ * nobody relies on it; gyre does without groups.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -47,6 +47,9 @@ static const struct number numbers[] = {
 	NUMBER(IPPROTO_TCP, TCP_KEEPINTVL, 1, 32767, keep_interval_s),
 	NUMBER(IPPROTO_TCP, TCP_KEEPCNT, 1, 127, keep_count),
 	NUMBER(IPPROTO_TCP, TCP_USER_TIMEOUT, 0, INT32_MAX, user_timeout_ms),
+	NUMBER(SOL_SOCKET, SO_NO_CHECK, 0, 1, no_check),
+	NUMBER(SOL_UDP, UDP_SEGMENT, 0, UINT16_MAX, segment),
+	NUMBER(SOL_UDP, UDP_GRO, 0, 1, gro),
 };
 
 /* Whether a socket has options of a level at all. */
@@ -63,6 +66,8 @@ static bool has_level(const struct gy_sim_socket *socket, int level)
 		return socket->domain == AF_INET6;
 	case IPPROTO_TCP:
 		return is_ip && socket->type == SOCK_STREAM;
+	case SOL_UDP:
+		return is_ip && socket->type == SOCK_DGRAM;
 	default:
 		return false;
 	}
@@ -126,6 +131,19 @@ static int protocol_of(const struct gy_sim_socket *socket)
 	return socket->type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
 }
 
+/* Of one that listens: its queue, as Linux tells it. Nothing of connections. */
+static int give_info(const struct gy_sim_socket *socket, void *ret_value, socklen_t *bytes)
+{
+	struct tcp_info info = { .tcpi_state = socket->listening   ? TCP_LISTEN
+					       : socket->connected ? TCP_ESTABLISHED
+								   : TCP_CLOSE };
+
+	if (socket->listening) {
+		gy_sim_listener_queue(socket, &info.tcpi_unacked, &info.tcpi_sacked);
+	}
+	return give(ret_value, bytes, &info, sizeof(info));
+}
+
 static int give_of_socket(struct gy_sim_socket *socket, int name, void *ret_value, socklen_t *bytes)
 {
 	switch (name) {
@@ -171,6 +189,9 @@ int gy_sim_socket_option(struct gy_sim_socket *socket, int level, int name, void
 	}
 	if (level == IPPROTO_TCP && name == TCP_CONGESTION) {
 		return give(ret_value, bytes, congestion, sizeof(congestion));
+	}
+	if (level == IPPROTO_TCP && name == TCP_INFO) {
+		return give_info(socket, ret_value, bytes);
 	}
 	return level == SOL_SOCKET ? give_of_socket(socket, name, ret_value, bytes) : -ENOPROTOOPT;
 }

@@ -268,13 +268,12 @@ Test(sim_datagram, goes_to_the_socket_that_is_connected_to_its_sender)
 	run(net_make(8, serve_two_callers, call_from_two_ports, &seen), &seen, NULL);
 }
 
-static int refuse_batches(void *arg)
+static int refuse_groups(void *arg)
 {
 	struct seen *seen = (struct seen *)arg;
 	int fd = net_bind(SOCK_DGRAM, NET_PORT);
 	int on = 1;
 
-	cr_assert(setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on)) < 0 && errno == ENOPROTOOPT);
 	cr_assert(setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &on, sizeof(on)) < 0 &&
 		  errno == EOPNOTSUPP);
 	seen->served = true;
@@ -282,11 +281,122 @@ static int refuse_batches(void *arg)
 	return 0;
 }
 
-Test(sim_datagram, knows_no_batches_and_no_groups)
+Test(sim_datagram, knows_no_groups)
 {
 	struct seen seen = { 0 };
 	struct gyre_sim *sim = sim_make(9);
 
-	(void)sim_add(sim, "alpha", refuse_batches, &seen);
+	(void)sim_add(sim, "alpha", refuse_groups, &seen);
 	run(sim, &seen, NULL);
+}
+
+/* ---- batches ---- */
+
+static void send_cut(int fd, const struct sockaddr_in *to, int each)
+{
+	static const char text[] = "aaabbbcc";
+
+	cr_assert_eq(setsockopt(fd, SOL_UDP, UDP_SEGMENT, &each, sizeof(each)), 0);
+	cr_assert_eq(sendto(fd, text, 8, 0, (const struct sockaddr *)to, sizeof(*to)), 8);
+}
+
+/* What comes next, and of what size the datagrams in it are; 0: it is one. */
+static ssize_t receive_batch(int fd, char text[9], int *ret_each)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec slice = { .iov_base = text, .iov_len = 8 };
+	struct msghdr message = { .msg_iov = &slice,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT);
+
+	*ret_each = 0;
+	text[got < 0 ? 0 : got] = '\0';
+	if (got >= 0 && message.msg_controllen > 0) {
+		cr_assert_eq(control.head.cmsg_type, UDP_GRO);
+		memcpy(ret_each, CMSG_DATA(&control.head), sizeof(*ret_each));
+	}
+	return got;
+}
+
+static int cut_and_join(void *arg)
+{
+	const struct sockaddr_in to = net_address(UINT32_MAX, NET_PORT);
+	int in = net_bind(SOCK_DGRAM, NET_PORT);
+	int out = socket(AF_INET, SOCK_DGRAM, 0);
+	int on = 1;
+	char text[9];
+	int each;
+
+	send_cut(out, &to, 3);
+	cr_assert_eq(receive_batch(in, text, &each), 3);
+	cr_assert_eq(receive_batch(in, text, &each), 3);
+	cr_assert_str_eq(text, "bbb");
+	cr_assert_eq(receive_batch(in, text, &each), 2);
+	cr_assert_eq(each, 0);
+	cr_assert_eq(setsockopt(in, SOL_UDP, UDP_GRO, &on, sizeof(on)), 0);
+	send_cut(out, &to, 3);
+	cr_assert_eq(receive_batch(in, text, &each), 8);
+	cr_assert_str_eq(text, "aaabbbcc");
+	cr_assert_eq(each, 3);
+	send_cut(out, &to, 8);
+	cr_assert_eq(receive_batch(in, text, &each), 8);
+	cr_assert_eq(each, 0, "it is one");
+	cr_assert_eq(setsockopt(out, SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on)), 0);
+	cr_assert_eq(setsockopt(out, SOL_UDP, UDP_SEGMENT, &on, sizeof(on)), 0);
+	cr_assert_eq(sendto(out, "ab", 2, 0, (const struct sockaddr *)&to, sizeof(to)), -1);
+	cr_assert_eq(errno, EINVAL);
+	*(bool *)arg = true;
+	return 0;
+}
+
+Test(sim_datagram, travels_with_others_of_its_size_as_one)
+{
+	struct gyre_sim *sim = sim_make(1);
+	bool done = false;
+
+	(void)sim_add(sim, "alpha", cut_and_join, &done);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	cr_assert(done);
+	gyre_sim_destroy(sim);
+}
+
+static int send_afar(void *arg)
+{
+	const struct sockaddr_in to = net_address(0, NET_PORT);
+
+	(void)arg;
+	net_pause(GYRE_MILLISECONDS(10));
+	send_cut(socket(AF_INET, SOCK_DGRAM, 0), &to, 3);
+	return 0;
+}
+
+static int receive_singly(void *arg)
+{
+	int fd = net_bind(SOCK_DGRAM, NET_PORT);
+	int on = 1;
+	char text[9];
+	int each;
+
+	cr_assert_eq(setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on)), 0);
+	net_pause(GYRE_SECONDS(1));
+	cr_assert_eq(receive_batch(fd, text, &each), 3);
+	cr_assert_eq(receive_batch(fd, text, &each), 3);
+	cr_assert_eq(receive_batch(fd, text, &each), 2);
+	*(bool *)arg = true;
+	return 0;
+}
+
+Test(sim_datagram, leaves_its_host_alone)
+{
+	bool done = false;
+	struct gyre_sim *sim = net_make(1, receive_singly, send_afar, &done);
+
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(10)), 0);
+	cr_assert(done);
+	gyre_sim_destroy(sim);
 }
