@@ -244,7 +244,8 @@ static void connection_lost(struct gy_link *link, int reason)
 	if (gy_link_has(link, GY_LINK_FLAG_COUNTED_OPEN)) {
 		closed_after_open(link);
 	}
-	if (gy_link_is_retiring(link)) {
+	/* Also what has come to wait since the drain began, as it found no memory to leave with. */
+	if (link->links->draining || gy_link_is_retiring(link)) {
 		gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
 	}
 }

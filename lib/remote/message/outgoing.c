@@ -159,7 +159,6 @@ uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node)
  * next connection, ahead of all other mail. */
 static int wait_first(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
-	gy_link_abort(link, -ENOMEM);
 	note_receiver(mail, to);
 	if (link->waiting == NULL) {
 		link->waiting_last = &mail->node;
@@ -168,6 +167,7 @@ static int wait_first(struct gy_link *link, struct gyre_address to, struct gyre_
 	mail->node.next = link->waiting;
 	link->waiting = &mail->node;
 	link->waiting_bytes += gy_outgoing_waiting_bytes(&mail->node);
+	gy_link_abort(link, -ENOMEM); /* which drops what waits where there is no next one */
 	return 0;
 }
 

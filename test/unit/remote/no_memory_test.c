@@ -110,6 +110,19 @@ static void begin_to_lack(const struct round *round)
 	}
 }
 
+/* Events that wait for the next connection of the link. */
+static uint32_t count_waiting(void)
+{
+	const struct gy_link *link = (const struct gy_link *)gy_id_table_find(
+		&gy_links_of(&bare.rig.home)->dialled, BARE_PEER);
+	uint32_t count = 0;
+
+	for (const struct gy_node *node = link->waiting; node != NULL; node = node->next) {
+		count += node->kind == GY_MAIL_EVENT;
+	}
+	return count;
+}
+
 static void play(const struct gyre_node_options *options, bool (*play_round)(const struct round *))
 {
 	for (int once = 0; once < 2; once++) {
@@ -124,6 +137,8 @@ static void play(const struct gyre_node_options *options, bool (*play_round)(con
 			bare_init(&bare, options);
 			lacked = play_round(&round);
 			bare_hang_up(&bare);
+			cr_assert(!gy_links_of(&bare.rig.home)->draining || count_waiting() == 0,
+				  "round %u: %u wait for no link", round.number, count_waiting());
 			bare_forget(&bare);
 			bare_fini(&bare);
 			cr_assert_eq(heap_out(), out, "round %u", round.number);
@@ -447,19 +462,6 @@ static void put(const struct gyre_type *type, enum gy_mail_kind kind, struct gyr
 	(void)gy_send_away(&bare.rig.home, to, mail);
 }
 
-/* Events that wait for the next connection of the link. */
-static uint32_t count_waiting(void)
-{
-	const struct gy_link *link = (const struct gy_link *)gy_id_table_find(
-		&gy_links_of(&bare.rig.home)->dialled, BARE_PEER);
-	uint32_t count = 0;
-
-	for (const struct gy_node *node = link->waiting; node != NULL; node = node->next) {
-		count += node->kind == GY_MAIL_EVENT;
-	}
-	return count;
-}
-
 static bool end_what_is_watched(const struct round *round)
 {
 	uint32_t told_there;
@@ -491,6 +493,31 @@ static bool end_what_is_watched(const struct round *round)
 Test(remote_no_memory, tells_the_peer_of_each_end)
 {
 	play(&patient, end_what_is_watched);
+}
+
+/* The link breaks for lack of memory, and there is no next one for an end to wait for. */
+static bool end_what_is_watched_in_drain(const struct round *round)
+{
+	bool lacked;
+
+	bare_dial(&bare);
+	bare_greet(&bare);
+	for (uint32_t i = 0; i < THINGS; i++) {
+		put(&gy_type_watch, GY_MAIL_EVENT, bare.adder, i);
+	}
+	bare_wait(&bare, 1);
+	gy_links_drain(gy_links_of(&bare.rig.home));
+	begin_to_lack(round);
+	gy_house_request_stop(gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
+	bare_wait(&bare, GYRE_MILLISECONDS(5));
+	lacked = recover();
+	bare_wait(&bare, GYRE_MILLISECONDS(10));
+	return lacked;
+}
+
+Test(remote_no_memory, leaves_no_end_waiting_when_the_node_stops)
+{
+	play(&patient, end_what_is_watched_in_drain);
 }
 
 static int ask_there(struct gyre_stack *stack)
