@@ -356,11 +356,10 @@ static int be_node(void *arg)
 	uint32_t count = 0;
 	int r;
 
-	for (uint16_t i = 1; i <= NODES; i++) {
-		if (i != node->id) {
-			(void)snprintf(texts[i - 1], sizeof(texts[0]), "tcp://node-%u:9000",
-				       (unsigned)i);
-			peers[count++] = (struct gyre_node_peer){ i, texts[i - 1] };
+	for (uint32_t i = 0; i < NODES; i++) {
+		if (i + 1 != node->id) {
+			(void)snprintf(texts[i], sizeof(texts[i]), "tcp://node-%u:9000", i + 1);
+			peers[count++] = (struct gyre_node_peer){ (uint16_t)(i + 1), texts[i] };
 		}
 	}
 	node->clerks_count = 0;

@@ -393,11 +393,10 @@ static int start_node(const struct node *node, struct gyre_system **ret_system)
 						     .log = world_no_log };
 	uint32_t count = 0;
 
-	for (uint16_t i = 1; i <= NODES; i++) {
-		if (i != node->id) {
-			(void)snprintf(texts[i - 1], sizeof(texts[0]), "tcp://node-%u:9000",
-				       (unsigned)i);
-			peers[count++] = (struct gyre_node_peer){ i, texts[i - 1] };
+	for (uint32_t i = 0; i < NODES; i++) {
+		if (i + 1 != node->id) {
+			(void)snprintf(texts[i], sizeof(texts[i]), "tcp://node-%u:9000", i + 1);
+			peers[count++] = (struct gyre_node_peer){ (uint16_t)(i + 1), texts[i] };
 		}
 	}
 	return gyre_system_create(&options, ret_system);
