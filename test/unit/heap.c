@@ -62,7 +62,8 @@ static bool has_one(void)
 	return false;
 }
 
-void *gy_memory_get_raw(size_t bytes)
+/* What the functions below share: none of them calls another, which the simulator may stand for. */
+static void *allocate(size_t bytes)
 {
 	void *memory = NULL;
 
@@ -74,9 +75,9 @@ void *gy_memory_get_raw(size_t bytes)
 	return memory;
 }
 
-void *gy_memory_get(size_t bytes)
+static void *allocate_zeroed(size_t bytes)
 {
-	void *memory = gy_memory_get_raw(bytes);
+	void *memory = allocate(bytes);
 
 	if (memory != NULL) {
 		memset(memory, 0, bytes);
@@ -84,26 +85,41 @@ void *gy_memory_get(size_t bytes)
 	return memory;
 }
 
+static void release(void *memory)
+{
+	(void)gy_fetch_add(&out, -(uint64_t)(memory != NULL));
+	free(memory);
+}
+
+void *gy_memory_get_raw(size_t bytes)
+{
+	return allocate(bytes);
+}
+
+void *gy_memory_get(size_t bytes)
+{
+	return allocate_zeroed(bytes);
+}
+
 void *gy_memory_get_lasting(size_t bytes)
 {
-	return gy_memory_get(bytes);
+	return allocate_zeroed(bytes);
 }
 
 void *gy_memory_resize(void *memory, size_t old_bytes, size_t bytes)
 {
-	void *moved = gy_memory_get_raw(bytes);
+	void *moved = allocate(bytes);
 
 	if (moved != NULL && memory != NULL) {
 		memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);
-		gy_memory_put(memory);
+		release(memory);
 	}
 	return moved;
 }
 
 void gy_memory_put(void *memory)
 {
-	(void)gy_fetch_add(&out, -(uint64_t)(memory != NULL));
-	free(memory);
+	release(memory);
 }
 
 void gy_memory_trim(void)
