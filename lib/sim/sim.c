@@ -104,6 +104,7 @@ int gyre_sim_create(const struct gyre_sim_options *options, struct gyre_sim **re
 	sim->leaks = options->leaks;
 	sim->cpus = options->cpus == 0 ? CPUS_DEFAULT : options->cpus;
 	gy_list_init(&sim->checks);
+	gy_sim_tls_random_init();
 	gy_sim_scheduler_init(sim);
 	gy_sim_net_init(sim);
 	r = open_files(sim, options);

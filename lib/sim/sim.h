@@ -116,6 +116,9 @@ uint64_t gy_sim_choose_time(struct gyre_sim *sim, uint64_t most_ns);
 /* Bytes for keys and seeds of hosts. */
 void gy_sim_random_bytes(struct gyre_sim *sim, void *memory, size_t bytes);
 
+/* Has OpenSSL take those as well. */
+void gy_sim_tls_random_init(void);
+
 /* ---- timers.c ---- */
 
 struct gy_sim_timer {

@@ -20,6 +20,7 @@ GYRE_MESSAGE(count, 0x5202);
 /* What the client has seen; hosts share the memory of the test. */
 struct cluster {
 	uint32_t counters;
+	bool encrypted;
 	uint32_t answers[COUNTERS_MAX];
 	uint32_t failures[COUNTERS_MAX];
 	uint32_t downs;
@@ -143,14 +144,15 @@ static void ignore(const struct gyre_log_line *line, void *arg)
 	(void)arg;
 }
 
-static struct gyre_system *start_node(uint16_t id, const struct gyre_node_peer *peers)
+static struct gyre_system *start_node(const struct cluster *cluster, uint16_t id,
+				      const struct gyre_node_peer *peers)
 {
 	const struct gyre_node_options node = { .id = id,
 						.listen = "tcp://[::]:9000",
 						.peers = peers,
 						.types = types,
 						.secret = "of a test, and long enough for it",
-						.no_encryption = true,
+						.no_encryption = !cluster->encrypted,
 						.heartbeat_ns = GYRE_MILLISECONDS(500),
 						.suspect_ns = GYRE_MILLISECONDS(1500),
 						.down_ns = GYRE_SECONDS(5) };
@@ -169,7 +171,7 @@ struct place {
 static int run_counter(void *arg)
 {
 	const struct place *place = (const struct place *)arg;
-	struct gyre_system *system = start_node((uint16_t)(place->which + 2), NULL);
+	struct gyre_system *system = start_node(place->cluster, (uint16_t)(place->which + 2), NULL);
 	struct gyre_address counter;
 	int r;
 
@@ -192,7 +194,7 @@ static int run_client(void *arg)
 		(void)snprintf(names[i], sizeof(names[i]), "tcp://counter-%u:9000", i);
 		peers[i] = (struct gyre_node_peer){ (uint16_t)(i + 2), names[i] };
 	}
-	system = start_node(1, peers);
+	system = start_node(cluster, 1, peers);
 	for (uint32_t i = 0; i < cluster->counters; i++) {
 		struct gyre_address asker;
 
@@ -291,6 +293,29 @@ Test(sim_nodes, find_one_again_that_has_crashed_and_booted)
 		expect_answers(sim, &cluster, 1);
 		gyre_sim_destroy(sim);
 	}
+}
+
+static uint64_t ask_encrypted(uint64_t seed)
+{
+	struct cluster cluster = { .counters = 2, .encrypted = true };
+	struct place places[2];
+	struct gyre_sim *sim = make_cluster(seed, &cluster, places);
+	uint64_t digest;
+
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
+	expect_answers(sim, &cluster, 0);
+	expect_answers(sim, &cluster, 1);
+	digest = gyre_sim_digest(sim);
+	gyre_sim_destroy(sim);
+	return digest;
+}
+
+Test(sim_nodes, do_the_same_for_the_same_seed_when_they_encrypt)
+{
+	uint64_t digest = ask_encrypted(1);
+
+	cr_assert_eq(ask_encrypted(1), digest);
+	cr_assert_neq(ask_encrypted(2), digest);
 }
 
 /* ---- trouble of all kinds ---- */
