@@ -13,6 +13,7 @@
 enum { NODES = 4, SENDERS_MAX = 512, PORT = 9000 };
 
 struct nodes {
+	bool encrypted;
 	uint64_t answers[NODES][NODES]; /* of each asker, by the node it is on */
 	char violation[256];
 };
@@ -244,7 +245,7 @@ static int start_node(const struct place *place, struct gyre_system **ret_system
 						.peers = peers,
 						.types = types,
 						.secret = "of a test, and long enough for it",
-						.no_encryption = true,
+						.no_encryption = !place->nodes->encrypted,
 						.heartbeat_ns = GYRE_MILLISECONDS(500),
 						.suspect_ns = GYRE_MILLISECONDS(1500),
 						.down_ns = GYRE_SECONDS(5) };
@@ -307,6 +308,7 @@ static int build(struct gyre_sim *sim, void *state)
 	struct nodes *nodes = (struct nodes *)state;
 	int r = 0;
 
+	nodes->encrypted = gyre_sim_random(sim) % 4 == 0;
 	for (uint32_t i = 0; r == 0 && i < NODES; i++) {
 		char name[32];
 
