@@ -171,6 +171,7 @@ void gy_sim_host_destroy(struct gy_sim_host *host)
 	gy_assert(!host->up);
 	gy_sim_net_host_fini(host);
 	gy_sim_disk_fini(host);
+	gy_sim_hash_tables_crash(host);
 	while (!gy_list_empty(&host->memory)) {
 		gy_list_remove(host->memory.next); /* what is left there is a leak of the program */
 	}

@@ -147,13 +147,15 @@ static int leave_a_thread(void *arg)
 	return pthread_create(&thread, NULL, sleep_for_ever, NULL);
 }
 
+/* Where a sanitizer finds it: it is the simulator that has to tell. */
+static struct gyre_system *left[2];
+
 static int leave_memory(void *arg)
 {
 	const struct gyre_system_options options = { .loops = 1, .log = sim_no_log };
-	struct gyre_system *system;
 
 	(void)arg;
-	return gyre_system_create(&options, &system);
+	return gyre_system_create(&options, left[0] == NULL ? &left[0] : &left[1]);
 }
 
 static int leave_nothing(void *arg)
