@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/sim.h"
 #include "world.h"
 
 enum { CLEAN, VIOLATED, WRONG };
@@ -65,12 +66,14 @@ struct report {
 	char violation[512];
 	uint64_t digest;
 	uint64_t virtual_ns;
+	uint64_t turns; /* of tasks and timers */
 };
 
 struct totals {
 	uint64_t runs;
 	uint64_t violations;
 	double virtual_s;
+	uint64_t turns;
 	double begin_s;
 };
 
@@ -164,6 +167,7 @@ static void run(const struct gyre_sim_options *options, const struct world *worl
 	if (sim != NULL) {
 		report->digest = gyre_sim_digest(sim);
 		report->virtual_ns = gyre_sim_now(sim);
+		report->turns = sim->events;
 	}
 	gyre_sim_destroy(sim);
 	if (state != NULL && world->end != NULL) {
@@ -236,6 +240,7 @@ static void run_seed(const struct settings *settings, uint64_t seed, struct repo
 		run_apart(&options, world, report);
 		totals->runs++;
 		totals->virtual_s += (double)report->virtual_ns / 1e9;
+		totals->turns += report->turns;
 		if (settings->digests) {
 			(void)printf("%s seed %" PRIu64 ": %016" PRIx64 "\n", world->name, seed,
 				     report->digest);
@@ -267,9 +272,9 @@ static int run_all(const struct settings *settings)
 		}
 	}
 	real_s = now_s() - totals.begin_s;
-	(void)printf("%" PRIu64 " runs, %" PRIu64 " violations, %.0f virtual seconds in %.1f (%.0f "
-		     "times as fast)\n",
-		     totals.runs, totals.violations, totals.virtual_s, real_s,
+	(void)printf("%" PRIu64 " runs, %" PRIu64 " violations, %.0f virtual seconds and %" PRIu64
+		     " turns in %.1f (%.0f times as fast)\n",
+		     totals.runs, totals.violations, totals.virtual_s, totals.turns, real_s,
 		     totals.virtual_s / real_s);
 	(void)munmap(report, sizeof(*report));
 	return totals.violations == 0 ? CLEAN : VIOLATED;
