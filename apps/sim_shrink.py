@@ -32,8 +32,14 @@ class Shrinker:
         with open(self.path, "w", encoding="ascii") as file:
             file.writelines(lines)
         command = [word.replace("{}", self.path) for word in self.options.command]
-        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        # The first run takes as long as it takes; one that hangs with fewer decisions shows nothing.
+        limit = None if self.tries == 0 else max(1.0, self.end - time.monotonic())
         self.tries += 1
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                                 timeout=limit)
+        except subprocess.TimeoutExpired:
+            return False
         return ran.returncode != 0 and (self.options.like is None
                                         or self.options.like in ran.stdout + ran.stderr)
 

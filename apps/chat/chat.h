@@ -68,6 +68,8 @@ struct session {
 	struct name room_name;
 	struct name nick;
 	uint64_t missed; /* lines left out, since the client does not read */
+	bool is_busy;	 /* a line of the client is under way */
+	bool is_last;	 /* and no other comes */
 };
 
 struct session_frame {
@@ -102,6 +104,8 @@ void write_heard(struct gyre_stack *stack, struct gyre_bytes *bytes);
 
 /* The client's next line is read when this one is done with: who types too fast is slowed down. */
 int end_line(struct gyre_stack *stack);
+/* Has the session quit when it has handled what it was told before. */
+void part(struct gyre_stack *stack);
 /* The same after a text for the client. */
 int answer_client(struct gyre_stack *stack, const char *text);
 

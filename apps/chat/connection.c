@@ -29,6 +29,7 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *data
 		}
 	}
 	gyre_buffer_destroy(data);
+	session_of(stack)->is_busy = true;
 	if (gyre_notify(stack, gyre_self(stack), mail) < 0) {
 		gyre_context_close(ctx);
 	}
@@ -92,15 +93,18 @@ static void take_writability(struct gyre_handler_context *ctx, bool writable)
 	}
 }
 
-/* The client sends no more: its lines come first. Or the server ends, and then this is the last. */
+/* The client sends no more: its last line is done with first. Or the server ends, and then this is
+ * the last. */
 static void say_goodbye(struct gyre_handler_context *ctx, const struct gyre_input_closed *closed)
 {
 	struct gyre_stack *stack = gyre_context_stack(ctx);
 
 	if (closed->draining != 0) {
 		write_text(stack, gyre_bytes_printf("* the server ends, goodbye"));
+	} else if (session_of(stack)->is_busy) {
+		session_of(stack)->is_last = true;
 	} else {
-		(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, "/quit"));
+		part(stack);
 	}
 }
 
@@ -114,6 +118,7 @@ static void take_event(struct gyre_handler_context *ctx, const struct gyre_type 
 	}
 }
 
+/* A line that is too long is left out: the codec goes on to the one that was asked for. */
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
 	if (error != -EMSGSIZE) {
@@ -122,7 +127,6 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 	}
 	write_text(gyre_context_stack(ctx),
 		   gyre_bytes_printf("* a line has at most %d bytes", LINE_BYTES_MAX));
-	gyre_context_read(ctx);
 }
 
 /* ---- the pipeline ---- */

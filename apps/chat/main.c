@@ -135,6 +135,13 @@ int main(int argc, char **argv)
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	if (settings.node.id == 0) {
+		if (settings.node.listen != NULL || settings.node.peers_text != NULL ||
+		    settings.node.secret != NULL || settings.node.cluster != NULL) {
+			(void)fputs("gyre-chat: --listen, --peers, --secret and --cluster are of a "
+				    "node: give its --node\n",
+				    stderr);
+			return EXIT_FAILURE;
+		}
 		return run(&settings, NULL);
 	}
 	settings.chat.node = settings.node.id;

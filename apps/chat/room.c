@@ -230,11 +230,13 @@ static int let_in(struct gyre_stack *stack)
 	struct gyre_address session = gyre_sender(stack);
 	struct room *room = room_of(stack);
 	struct member *before = find_in_any_life(room, session);
+	struct name was = { "" };
 	int r = !is_whole(&join->nick)		      ? -EPROTO
 		: is_taken(room, &join->nick, before) ? -EEXIST
 						      : 0;
 
 	if (r == 0 && before != NULL) {
+		was = before->nick;
 		forget_member(stack, before);
 	}
 	r = r < 0 ? r : make_space(room);
@@ -242,6 +244,10 @@ static int let_in(struct gyre_stack *stack)
 		r = gyre_watch(stack, session);
 	}
 	if (r < 0) {
+		if (was.text[0] != '\0') {
+			announce(stack, session,
+				 gyre_bytes_printf("* %s has left %s", was.text, room->name.text));
+		}
 		return refuse(stack, r);
 	}
 	room->members[room->count++] = (struct member){ session, join->nick, 0 };
@@ -311,8 +317,12 @@ static int rename_member(struct gyre_stack *stack)
 	if (member == NULL || !is_whole(&rename->nick)) {
 		return gyre_throw(stack, member == NULL ? -ENOTCONN : -EPROTO);
 	}
-	if (is_taken(room_of(stack), &rename->nick, NULL)) {
+	if (is_taken(room_of(stack), &rename->nick, member)) {
 		return gyre_throw(stack, -EEXIST);
+	}
+	if (strcmp(member->nick.text, rename->nick.text) == 0) {
+		/* The answer that it is so was lost. */
+		return gyre_reply(stack, gyre_new(stack, done, 0));
 	}
 	announce(stack, session,
 		 gyre_bytes_printf("* %s is now %s", member->nick.text, rename->nick.text));

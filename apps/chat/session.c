@@ -15,11 +15,25 @@
 int end_line(struct gyre_stack *stack)
 {
 	struct gyre_channel *channel = gyre_actor_channel(stack);
+	struct session *session = session_of(stack);
 
-	if (channel != NULL) {
+	session->is_busy = false;
+	if (session->is_last) {
+		part(stack);
+	} else if (channel != NULL) {
 		gyre_context_read(gyre_channel_tail(channel));
 	}
 	return gyre_return(stack);
+}
+
+void part(struct gyre_stack *stack)
+{
+	struct gyre_channel *channel = gyre_actor_channel(stack);
+
+	if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, "/quit")) < 0 &&
+	    channel != NULL) {
+		gyre_context_close(gyre_channel_tail(channel));
+	}
 }
 
 int answer_client(struct gyre_stack *stack, const char *text)
@@ -30,13 +44,24 @@ int answer_client(struct gyre_stack *stack, const char *text)
 
 static const char looking[] = "the room is being looked for: wait until you are in it";
 
+/* A nick that no other session has, of any node. */
+static void make_nick(struct session *session, struct gyre_address self)
+{
+	char node[8] = "";
+
+	if (session->chat->node != 0) {
+		(void)snprintf(node, sizeof(node), "%u.", (unsigned)session->chat->node);
+	}
+	(void)snprintf(session->nick.text, sizeof(session->nick.text), "guest%s%u.%u", node,
+		       (unsigned)self.loop, (unsigned)self.slot);
+}
+
 static int greet(struct gyre_stack *stack)
 {
 	struct session *session = session_of(stack);
 
 	session->chat = (const struct chat *)gyre_message(stack, gyre_channel_attached)->arg;
-	(void)snprintf(session->nick.text, sizeof(session->nick.text), "guest%u.%u",
-		       (unsigned)gyre_self(stack).loop, (unsigned)gyre_self(stack).slot);
+	make_nick(session, gyre_self(stack));
 	write_text(stack, gyre_bytes_printf("* you are %s; /help tells what you can do",
 					    session->nick.text));
 	if (session->chat->node != 0) {

@@ -387,6 +387,7 @@ static void end_session(struct gyre_handler_context *ctx)
 	}
 }
 
+/* A line that is too long is left out: the codec goes on to the one that was asked for. */
 static void take_exception(struct gyre_handler_context *ctx, int error)
 {
 	if (error != -EMSGSIZE) {
@@ -395,7 +396,6 @@ static void take_exception(struct gyre_handler_context *ctx, int error)
 	}
 	tell(gyre_context_stack(ctx),
 	     gyre_bytes_printf("* a line has at most %d bytes", LINE_BYTES_MAX));
-	gyre_context_read(ctx);
 }
 
 static const struct gyre_handler chat_handler = {

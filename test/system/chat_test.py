@@ -58,9 +58,10 @@ def test_end_of_input(chat):
     """What a client typed before its end of input is done with."""
     ann = Client(chat, "ann", "pipe")
     bob = Client(chat)
-    bob.type("/nick bob", "/join pipe", "from a pipe")
+    bob.type("/nick bob", "/join pipe", "from a pipe", "/who")
     bob.socket.shutdown(socket.SHUT_WR)
-    expect(bob.rest() == "* you are bob\n* you are in pipe\n* goodbye\n", "other answers")
+    answers = "* you are bob\n* you are in pipe\n* ann is in pipe\n* bob is in pipe\n* goodbye\n"
+    expect(bob.rest() == answers, "other answers")
     ann.expect("* bob has joined pipe", "<bob> from a pipe", "* bob has left pipe")
     ann.close()
 
@@ -86,7 +87,10 @@ def test_long_line(chat):
     bob.type("x" * 512, "y" * 513, "z" * 100000, "still here")
     bob.expect("* a line has at most 512 bytes", "* a line has at most 512 bytes")
     ann.expect("<bob> " + "x" * 512, "<bob> still here")
-    for client in (ann, bob):
+    eve = Client(chat)
+    eve.type("/nick eve", "/join long", "w" * 600, "hi", "/leave", "v" * 600, "/join other")
+    ann.expect("* eve has joined long", "<eve> hi", "* eve has left long")
+    for client in (ann, bob, eve):
         client.close()
 
 
