@@ -225,8 +225,8 @@ GYRE_API struct gyre_address gyre_test_spawn_at(struct gyre_test *test,
  * @within_ns: how long at most, in the simulation's nanoseconds; 0 for one that was lost before
  * @place: GYRE_TEST_HERE
  *
- * Each dead letter is expected once. What is dropped since its timer was stopped
- * (GYRE_DROP_CANCELLED) is no dead letter for a test.
+ * At most 64 that nobody has expected yet are kept. Each dead letter is expected once. What is
+ * dropped since its timer was stopped (GYRE_DROP_CANCELLED) is no dead letter for a test.
  *
  * Return: 0, or a negative errno, and then the test has failed.
  * Errors:
@@ -370,7 +370,8 @@ GYRE_API int gyre_probe_ask_at(struct gyre_probe *probe, struct gyre_address to,
  * @actor: the actor; a stale address is allowed
  * @place: GYRE_TEST_HERE
  *
- * The end comes as a message of type gyre_terminated: gyre_probe_expect(probe, gyre_terminated, 0).
+ * The end comes as a message of type gyre_terminated: gyre_probe_expect(probe, gyre_terminated,
+ * GYRE_SECONDS(1)).
  *
  * Return: 0, or a negative errno, and then the test has failed.
  * Errors:
@@ -429,7 +430,8 @@ GYRE_API int gyre_probe_do_at(struct gyre_probe *probe, gyre_test_do_fn function
  * Return: the payload; NULL when there is none, and then the test has failed.
  * Errors:
  *   NULL  none came, one of another type came, or an ask of the probe has failed
- * Ownership: stays the probe's, until the next message is taken.
+ * Ownership: stays the probe's, until the next message is taken; that of an ask until it is
+ *   answered.
  * Context: any thread of the test's host, but not one of the loops; blocks.
  * Since: 0.1
  */
@@ -502,7 +504,8 @@ GYRE_API int gyre_probe_expect_none_at(struct gyre_probe *probe, uint64_t for_ns
  * Return: the payload of the one that fits; NULL when none came, and then the test has failed.
  * Errors:
  *   NULL  none came that fits
- * Ownership: stays the probe's, until the next message is taken.
+ * Ownership: stays the probe's, until the next message is taken; that of an ask until it is
+ *   answered.
  * Context: any thread of the test's host, but not one of the loops; blocks.
  * Since: 0.1
  */
@@ -633,7 +636,8 @@ GYRE_API struct gyre_test_channel *gyre_test_channel_connect_at(struct gyre_test
  *
  * Return: 0, or a negative errno, and then the test has failed.
  * Errors:
- *   -EPIPE      the peer has closed or half closed the connection
+ *   -EBADF      the peer has closed the connection
+ *   -EPIPE      the peer has half closed it
  *   -ECONNRESET  the channel is closed
  *   -ETIMEDOUT  there was no room
  * Ownership: @bytes are copied.

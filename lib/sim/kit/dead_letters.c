@@ -7,13 +7,9 @@
 #include "base/assert.h"
 #include "sim/kit/kit.h"
 
-static bool counts(const struct gyre_test *test, struct gyre_address from, enum gyre_drop reason)
+static bool counts(const struct gyre_test *test, enum gyre_drop reason)
 {
-	if (test->body_ended || reason == GYRE_DROP_CANCELLED) {
-		return false;
-	}
-	/* The test is told of an answer that its probe gives too late, by the call. */
-	return reason != GYRE_DROP_LATE || !gy_test_is_probe(test, from);
+	return !test->body_ended && reason != GYRE_DROP_CANCELLED;
 }
 
 void gy_test_dead_letter(const struct gyre_type *type, struct gyre_address from,
@@ -25,7 +21,7 @@ void gy_test_dead_letter(const struct gyre_type *type, struct gyre_address from,
 	if (options != NULL && options->dead_letter != NULL) {
 		options->dead_letter(type, from, to, reason, options->dead_letter_arg);
 	}
-	if (!counts(test, from, reason)) {
+	if (!counts(test, reason)) {
 		return;
 	}
 	if (test->dead_count < GY_TEST_DEAD_MAX) {

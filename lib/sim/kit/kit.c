@@ -182,12 +182,16 @@ static void go(struct gyre_test *test)
 		r = gyre_sim_run_until(test->sim, has_ended, test, time_ns_default);
 	}
 	if (r == -ETIMEDOUT) {
-		gy_test_fail(test, "gyre_test_run()", "the %s not ended after %" PRIu64 " ms",
+		gy_test_fail(test, "gyre_test_run()",
+			     "the %s not ended after %" PRIu64 " ms (time_ns_max)",
 			     test->body_ended ? "system has" : "test has",
 			     test->sim->now_ns / GYRE_MILLISECONDS(1));
 	} else if (r < 0) {
 		gy_test_fail(test, "gyre_test_run()", "the simulation has failed: %s",
 			     gyre_sim_failure(test->sim));
+	} else if (!test->body_ended) {
+		gy_test_fail(test, "gyre_test_run()",
+			     "the host has ended before the test, as by exit()");
 	} else {
 		tell_leaks(test);
 	}

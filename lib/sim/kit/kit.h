@@ -100,6 +100,7 @@ enum gy_probe_order_kind {
 	GY_PROBE_SEND_ASK,
 	GY_PROBE_DO,
 	GY_PROBE_REPLY,
+	GY_PROBE_NOTHING, /* it was not done in time */
 };
 
 /* What the test has a probe's actor do. */
@@ -140,7 +141,6 @@ extern const struct gyre_class gy_probe_class;
 void gy_probe_item_destroy(struct gy_probe_item *item);
 /* Frees what the test has of its probes; their actors are gone. */
 void gy_test_free_probes(struct gyre_test *test);
-bool gy_test_is_probe(const struct gyre_test *test, struct gyre_address address);
 
 /* ---- peer.c ---- */
 

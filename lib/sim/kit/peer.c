@@ -69,10 +69,14 @@ struct gyre_test_channel *gyre_test_channel_open_at(struct gyre_test *test,
 						    const struct gyre_acceptor_options *options,
 						    const char *place)
 {
-	struct gyre_acceptor_options here = *options;
+	struct gyre_acceptor_options here;
 	uint16_t port = 0;
 	int r;
 
+	if (options == NULL) {
+		return refuse(test, place, "listen", -EINVAL);
+	}
+	here = *options;
 	here.bind = "tcp://127.0.0.1:0";
 	here.ret_port = &port;
 	r = gyre_system_listen(test->system, &here, NULL);

@@ -15,13 +15,19 @@ static const uint64_t order_ns_max = GYRE_SECONDS(60);
 
 /* ---- life ---- */
 
+/* What is of the host, as mails, has gone with it when its test did not end. */
+static bool host_is_gone(void)
+{
+	return gy_sim_here == NULL;
+}
+
 void gy_probe_item_destroy(struct gy_probe_item *item)
 {
-	if (item->mail != NULL) {
+	if (item->mail != NULL && !host_is_gone()) {
 		gyre_mail_destroy(NULL, item->mail);
 	}
 	if (item->moved != NULL) {
-		if (item->message != NULL && item->type->destroy != NULL) {
+		if (item->message != NULL && item->type->destroy != NULL && !host_is_gone()) {
 			item->type->destroy(item->moved);
 		}
 		gy_sim_put(item->moved);
@@ -43,7 +49,7 @@ static void free_orders(struct gyre_probe *probe)
 		struct gy_probe_order *order =
 			gy_container_of(probe->orders.next, struct gy_probe_order, of_probe);
 
-		if (order->mail != NULL) {
+		if (order->mail != NULL && !host_is_gone()) {
 			gyre_mail_destroy(NULL, order->mail);
 		}
 		gy_list_remove(&order->of_probe);
@@ -91,17 +97,6 @@ struct gyre_address gyre_probe_address(const struct gyre_probe *probe)
 	return probe->address;
 }
 
-bool gy_test_is_probe(const struct gyre_test *test, struct gyre_address address)
-{
-	for (const struct gy_list *at = test->probes.next; at != &test->probes; at = at->next) {
-		if (gy_address_same(gy_container_of(at, const struct gyre_probe, of_test)->address,
-				    address)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* ---- orders ---- */
 
 /* Has the actor carry out an order, of which a copy is kept; the result of it. */
@@ -110,16 +105,20 @@ static int give_order(struct gyre_probe *probe, const struct gy_probe_order *fro
 	struct gy_probe_order *order = (struct gy_probe_order *)gy_sim_get(sizeof(*order));
 	struct gyre_test *test = probe->test;
 	uint64_t until_ns = gy_test_until(test, order_ns_max);
+	bool in_time = true;
 	int r;
 
 	*order = *from;
 	gy_list_append(&probe->orders, &order->of_probe);
 	r = gyre_system_notify(test->system, probe->address,
 			       gyre_test_new(test, gy_probe_call, probe, order));
-	while (r == 0 && !order->done) {
-		if (!gy_test_wait(test, until_ns)) {
-			return -ESRCH; /* the probe has ended; its orders are freed with it */
-		}
+	while (r == 0 && !order->done && in_time) {
+		in_time = gy_test_wait(test, until_ns);
+	}
+	if (r == 0 && !order->done) {
+		order->kind = GY_PROBE_NOTHING; /* if it is looked at yet */
+		probe->reply = probe->reply == order ? NULL : probe->reply;
+		return -ETIME;
 	}
 	r = r < 0 ? r : order->result;
 	if (order->done) {
@@ -146,7 +145,7 @@ int gyre_probe_notify_at(struct gyre_probe *probe, struct gyre_address to, struc
 	int r = mail == NULL ? -ENOMEM : give_order(probe, &order);
 
 	/* In other cases the mail is a dead letter, which the test may expect. */
-	return r == -EINVAL || r == -ENOMEM ? tell(probe, place, "notify", r) : r;
+	return r == -EINVAL || r == -ENOMEM || r == -ETIME ? tell(probe, place, "notify", r) : r;
 }
 
 int gyre_probe_ask_at(struct gyre_probe *probe, struct gyre_address to, struct gyre_mail *mail,

@@ -192,6 +192,8 @@ static int obey(struct gyre_stack *stack)
 		probe->reply = order;
 		(void)gyre_unstash(stack, GYRE_UNSTASH_ALL);
 		break;
+	case GY_PROBE_NOTHING:
+		break;
 	}
 	return gyre_return(stack);
 }

@@ -141,7 +141,48 @@ Test(sim_testkit, fails_a_test_that_does_not_end)
 
 	cr_assert_eq(gyre_test_run(&options, wait_for_a_day, NULL), -ENOTRECOVERABLE);
 	cr_assert_eq(told.count, 1);
-	cr_assert_str_eq(told.text, "the test has not ended after 10000 ms");
+	cr_assert_str_eq(told.text, "the test has not ended after 10000 ms (time_ns_max)");
+}
+
+/* One that is taken, and one that is not. */
+static void keep_messages_for_a_day(struct gyre_test *test, void *arg)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	gyre_probe_notify(probe, gyre_probe_address(probe), gyre_test_new(test, order, 1));
+	gyre_probe_notify(probe, gyre_probe_address(probe), gyre_test_new(test, order, 2));
+	(void)gyre_probe_expect(probe, order, GYRE_SECONDS(1));
+	wait_for_a_day(test, arg);
+}
+
+Test(sim_testkit, that_does_not_end_may_have_messages)
+{
+	struct told told = { 0 };
+	const struct gyre_test_options options = { .time_ns_max = GYRE_SECONDS(10),
+						   .failure = tell,
+						   .failure_arg = &told };
+
+	cr_assert_eq(gyre_test_run(&options, keep_messages_for_a_day, NULL), -ENOTRECOVERABLE);
+	cr_assert_eq(told.count, 1);
+}
+
+static void call_exit(struct gyre_test *test, void *arg)
+{
+	(void)test;
+	(void)arg;
+	exit(EXIT_SUCCESS);
+}
+
+Test(sim_testkit, fails_where_its_host_ends_before_it)
+{
+	struct told told = { 0 };
+	const struct gyre_test_options options = { .allow_leaks = true,
+						   .failure = tell,
+						   .failure_arg = &told };
+
+	cr_assert_eq(gyre_test_run(&options, call_exit, NULL), -ENOTRECOVERABLE);
+	cr_assert_eq(told.count, 1);
+	cr_assert_not_null(strstr(told.text, "has ended before the test"), "%s", told.text);
 }
 
 static const char *complain(void *arg)
