@@ -6,7 +6,7 @@
  *
  * A run is a process of its own, so that one which crashes, or never ends, is found as any other
  * violation, and so that what is global is new to each. The exit status is 0 if all runs were
- *clean, 1 if one was not, and 2 if something else is wrong.
+ * clean, 1 if one was not, and 2 if something else is wrong.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -64,6 +64,8 @@ struct settings {
 /* What a run tells the process that has started it. */
 struct report {
 	char violation[512];
+	bool is_wrong; /* it is none, but the run could not be made */
+	bool is_over;  /* the run has come to its end */
 	uint64_t digest;
 	uint64_t virtual_ns;
 	uint64_t turns; /* of tasks and timers */
@@ -119,6 +121,9 @@ static int demand_progress(struct gyre_sim *sim, const struct world *world, cons
 	int r;
 
 	going_on.parts = world->parts(state);
+	if (going_on.parts == 0 || going_on.parts > PARTS_MAX) {
+		return -EINVAL; /* it could not fail, or not be looked at */
+	}
 	for (uint32_t part = 0; part < going_on.parts; part++) {
 		going_on.before[part] = world->progress(state, part);
 	}
@@ -161,6 +166,7 @@ static void run(const struct gyre_sim_options *options, const struct world *worl
 		(void)snprintf(report->violation, sizeof(report->violation), "%s",
 			       gyre_sim_failure(sim));
 	} else if (r < 0) {
+		report->is_wrong = true;
 		(void)snprintf(report->violation, sizeof(report->violation),
 			       "the run could not be made: %s", strerrordesc_np(-r));
 	}
@@ -174,6 +180,7 @@ static void run(const struct gyre_sim_options *options, const struct world *worl
 		world->end(state);
 	}
 	free(state);
+	report->is_over = true;
 }
 
 static void describe_end(struct report *report, int status)
@@ -183,9 +190,9 @@ static void describe_end(struct report *report, int status)
 			       WTERMSIG(status) == SIGALRM ? "it has not ended in %d seconds"
 							   : "it was ended by signal %d",
 			       WTERMSIG(status) == SIGALRM ? RUN_SECONDS_MAX : WTERMSIG(status));
-	} else if (WEXITSTATUS(status) != 0 && report->violation[0] == '\0') {
+	} else if ((WEXITSTATUS(status) != 0 || !report->is_over) && report->violation[0] == '\0') {
 		(void)snprintf(report->violation, sizeof(report->violation),
-			       "it has ended with status %d", WEXITSTATUS(status));
+			       "it has ended before its end, with status %d", WEXITSTATUS(status));
 	}
 }
 
@@ -238,6 +245,11 @@ static void run_seed(const struct settings *settings, uint64_t seed, struct repo
 		options.faults = (world->trouble & TROUBLE_FAULTS) != 0 ? FAULTS : 0;
 		options.refusals = (world->trouble & TROUBLE_REFUSALS) != 0 ? REFUSALS : 0;
 		run_apart(&options, world, report);
+		if (report->is_wrong) {
+			(void)fprintf(stderr, "simulate: %s seed %" PRIu64 ": %s\n", world->name,
+				      seed, report->violation);
+			exit(WRONG);
+		}
 		totals->runs++;
 		totals->virtual_s += (double)report->virtual_ns / 1e9;
 		totals->turns += report->turns;

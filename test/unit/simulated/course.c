@@ -92,7 +92,7 @@ void fork_course(const struct criterion_test *test)
 	sim->calm = true;
 	must(gyre_sim_host(sim, "test", boot, (void *)(uintptr_t)test, NULL), "gyre_sim_host");
 	(void)gyre_sim_run_until(sim, is_over, sim, GYRE_SECONDS(TEST_SECONDS));
-	if (sim->hosts[0]->up) {
+	if (sim->hosts[0]->up || gyre_sim_failure(sim) != NULL) {
 		fail(sim);
 		_exit(EXIT_FAILURE); /* what a test has that is cut off is no leak */
 	}
