@@ -314,9 +314,9 @@ GYRE_API int gyre_sim_link_set(struct gyre_sim *sim, uint32_t from, uint32_t to,
  * the names that were made, changed and removed since their folder was synced it keeps the first so
  * many.
  *
- * Hosts reach their disk by open() and the calls on paths and descriptors. What the C library opens
- * itself is the machine's: fopen(), opendir(), mkstemp(). There are no files under /proc and /sys,
- * no links and no permissions.
+ * Hosts reach their disk by open(), fopen(), opendir(), mkstemp() and the calls on paths and
+ * descriptors. Under /proc there is only self/fd, and nothing under /sys; there are no links and no
+ * permissions.
  *
  * Return: 0 or a negative errno.
  * Errors:

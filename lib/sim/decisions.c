@@ -184,6 +184,18 @@ bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million)
 	       take(sim, OTHER, 2, draw_seldom(&sim->decisions->random, 2, of_a_million)) != 0;
 }
 
+size_t gy_sim_shorten(struct gyre_sim *sim, size_t count)
+{
+	enum { FEW = 4, MANY = 1 << 20 };
+	size_t most;
+
+	if (count <= 1 || !gy_sim_happens(sim, sim->faults)) {
+		return count;
+	}
+	most = gy_sim_choose(sim, 2) == 0 ? FEW : MANY;
+	return 1 + gy_sim_choose(sim, (uint32_t)(count - 1 < most ? count - 1 : most));
+}
+
 uint64_t gy_sim_choose_time(struct gyre_sim *sim, uint64_t most_ns)
 {
 	enum { STEPS = 1 << 16 };

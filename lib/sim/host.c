@@ -22,6 +22,7 @@ static void *run_boot(void *arg)
 	struct gy_sim_host *host = (struct gy_sim_host *)arg;
 	int r = host->boot(host->arg);
 
+	gy_sim_streams_flush(host);
 	gy_sim_trace(host->sim, host, "ends with %d", r);
 	return NULL;
 }
@@ -58,8 +59,8 @@ static void end_specifics(struct gy_sim_host *host)
 		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
 		struct gy_sim_task *before;
 
-		if (task->state == GY_SIM_TASK_ENDED) {
-			continue;
+		if (task->state == GY_SIM_TASK_ENDED && !task->exits) {
+			continue; /* it has done so itself */
 		}
 		before = gy_sim_task_pose(task);
 		gy_sim_task_end_specifics(task);
@@ -119,11 +120,11 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 {
 	gy_assert(host->up);
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
+	host->up = !crashed; /* who ends in peace says good-bye */
+	end_specifics(host);
 	if (!crashed && host->sim->leaks) {
 		look_for_leaks(host);
 	}
-	host->up = !crashed; /* who ends in peace says good-bye */
-	end_specifics(host);
 	stop_tasks(host);
 	gy_sim_streams_fini(host);
 	gy_sim_table_fini(host);

@@ -13,6 +13,7 @@
 enum {
 	OTHERS_FIRST = 250000, /* of a million choices among tasks, those that are not by turn */
 	YIELDS = 60000,	       /* of a million places where a task could as well be interrupted */
+	PREEMPTIONS = 2000,    /* and of those between two steps without locks */
 	YIELD_NS = 200,	       /* that a turn takes at least */
 };
 
@@ -59,6 +60,14 @@ void gy_sim_yield(bool always)
 	}
 	gy_sim_task_ready(task);
 	gy_sim_task_switch_back(task);
+}
+
+void gy_sim_preempt(void)
+{
+	if (gy_sim_here->host != NULL &&
+	    gy_sim_choose_task(gy_sim_here->sim, 2, PREEMPTIONS) != 0) {
+		gy_sim_yield(true);
+	}
 }
 
 bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what)

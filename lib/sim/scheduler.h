@@ -145,6 +145,8 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed);
 void gy_sim_host_destroy(struct gy_sim_host *host);
 /* ---- process_calls.c, stream_calls.c ---- */
 
+/* A host ends as a process does: writes what its streams have yet. In one of its tasks. */
+void gy_sim_streams_flush(struct gy_sim_host *host);
 /* A host is down: what it has set, and opened, is no more. */
 void gy_sim_environment_fini(struct gy_sim_host *host);
 void gy_sim_streams_fini(struct gy_sim_host *host);

@@ -111,6 +111,8 @@ uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_
 bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million);
 /* Whether the host of the running task, if any, is refused what it asks for. */
 bool gy_sim_refuses(const char *what);
+/* How many of @count bytes a call moves: all, or where it meets a fault at least one; often few. */
+size_t gy_sim_shorten(struct gyre_sim *sim, size_t count);
 /* A time from 0 to @most_ns; 0 is the ordinary case. */
 uint64_t gy_sim_choose_time(struct gyre_sim *sim, uint64_t most_ns);
 /* Bytes for keys and seeds of hosts. */
@@ -153,6 +155,8 @@ struct gy_sim_host *gy_sim_host_here(void);
 
 /* Lets others go before; @always, or only as the seed will have it. In a task. */
 void gy_sim_yield(bool always);
+/* The same, but seldom: between two steps of an algorithm without locks. */
+void gy_sim_preempt(void);
 
 static inline void gy_sim_queue_init(struct gy_sim_queue *queue)
 {

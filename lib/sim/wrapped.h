@@ -33,6 +33,7 @@
 #include <urcu/rculfhash.h>
 
 #include "base/clock.h"
+#include "base/delay.h"
 
 struct gy_ring;
 struct io_uring_sqe;
@@ -119,6 +120,9 @@ GY_SIM_WRAPPED(int, usleep, useconds_t microseconds);
 GY_SIM_WRAPPED(unsigned int, sleep, unsigned int seconds);
 GY_SIM_WRAPPED(struct gy_clock, gy_clock_machine, void);
 GY_SIM_WRAPPED(bool, gy_thread_may_poll, void);
+#if GY_PLANTED_DELAYS
+GY_SIM_WRAPPED(void, gy_delay, void);
+#endif
 GY_SIM_WRAPPED(ssize_t, getrandom, void *memory, size_t bytes, unsigned int flags);
 
 /* ---- the process: process_calls.c ---- */

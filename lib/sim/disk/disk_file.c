@@ -27,23 +27,12 @@ static struct disk_file *disk_file_of(struct gy_sim_file *file)
 
 /* ---- reading and writing ---- */
 
-/* As many of @bytes as a call does that may be cut short. */
-static size_t shorten(struct gyre_sim *sim, size_t bytes)
-{
-	if (bytes > 1 && gy_sim_happens(sim, sim->faults)) {
-		size_t most = bytes - 1 < UINT16_MAX ? bytes - 1 : UINT16_MAX;
-
-		bytes -= 1 + gy_sim_choose(sim, (uint32_t)most);
-	}
-	return bytes;
-}
-
 static int64_t file_read(struct gy_sim_file *file, const struct iovec *slices, uint32_t count,
 			 uint64_t offset)
 {
 	struct disk_file *of = disk_file_of(file);
 	uint64_t at = offset == GY_SIM_AT_POSITION ? of->position : offset;
-	size_t left = shorten(file->host->sim, gy_sim_slices_bytes(slices, count));
+	size_t left = gy_sim_shorten(file->host->sim, gy_sim_slices_bytes(slices, count));
 	uint64_t done = 0;
 
 	if (gy_sim_disk_fails(of->inode->disk)) {
@@ -65,7 +54,7 @@ static int64_t file_write(struct gy_sim_file *file, const struct iovec *slices, 
 			  uint64_t offset)
 {
 	struct disk_file *of = disk_file_of(file);
-	size_t bytes = shorten(file->host->sim, gy_sim_slices_bytes(slices, count));
+	size_t bytes = gy_sim_shorten(file->host->sim, gy_sim_slices_bytes(slices, count));
 	uint64_t at = offset == GY_SIM_AT_POSITION ? of->position : offset;
 	void *all;
 	int64_t r;

@@ -19,7 +19,7 @@
 struct stream {
 	struct gy_list of_host;
 	FILE *file;
-	int fd;
+	int fd; /* -1: its host is down, though the library has the stream yet */
 };
 
 static struct stream *stream_of(void *cookie)
@@ -29,19 +29,23 @@ static struct stream *stream_of(void *cookie)
 
 static ssize_t stream_read(void *cookie, char *memory, size_t bytes)
 {
-	return __wrap_read(stream_of(cookie)->fd, memory, bytes);
+	int fd = stream_of(cookie)->fd;
+
+	return fd < 0 ? 0 : __wrap_read(fd, memory, bytes);
 }
 
 static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
 {
-	ssize_t written = __wrap_write(stream_of(cookie)->fd, bytes, count);
+	int fd = stream_of(cookie)->fd;
+	ssize_t written = fd < 0 ? (ssize_t)count : __wrap_write(fd, bytes, count);
 
 	return written < 0 ? 0 : written; /* 0 is how an error is told here */
 }
 
 static int stream_seek(void *cookie, off64_t *offset, int from)
 {
-	off_t at = __wrap_lseek(stream_of(cookie)->fd, *offset, from);
+	int fd = stream_of(cookie)->fd;
+	off_t at = fd < 0 ? -1 : __wrap_lseek(fd, *offset, from);
 
 	*offset = at;
 	return at < 0 ? -1 : 0;
@@ -68,12 +72,27 @@ static const cookie_io_functions_t stream_functions = {
 	.close = stream_close,
 };
 
-/* What is open when a host ends is closed, as at an exit but without what was not flushed yet: the
- * library's part of it stays lost, as all memory that the host's program got by malloc(). */
+/* As at the end of a process. */
+void gy_sim_streams_flush(struct gy_sim_host *host)
+{
+	struct gy_list *next;
+
+	for (struct gy_list *item = host->streams.next; item != &host->streams; item = next) {
+		next = item->next;
+		(void)fflush(gy_container_of(item, struct stream, of_host)->file);
+	}
+}
+
+/* What the library has of a stream stays until the process ends, which then does nothing with it,
+ * as does who closes it on a later boot. */
 void gy_sim_streams_fini(struct gy_sim_host *host)
 {
 	while (!gy_list_empty(&host->streams)) {
-		forget(gy_container_of(host->streams.next, struct stream, of_host));
+		struct stream *stream = gy_container_of(host->streams.next, struct stream, of_host);
+
+		gy_list_remove(&stream->of_host);
+		gy_list_init(&stream->of_host);
+		stream->fd = -1;
 	}
 }
 

@@ -96,8 +96,9 @@ static int64_t send_stream(struct gy_sim_local *local, const struct msghdr *mess
 		return -EAGAIN;
 	}
 	count = count < room ? count : room;
-	if (count > 1 && gy_sim_happens(sim, sim->faults)) {
-		count = 1 + gy_sim_choose(sim, (uint32_t)count - 1);
+	room = gy_sim_shorten(sim, count);
+	if (room < count) {
+		count = room;
 		gy_sim_file_changed(&local->socket.file, EPOLLOUT); /* for there is room */
 	}
 	while (done < count) {
@@ -245,9 +246,7 @@ static int64_t receive_stream(struct gy_sim_local *local, struct msghdr *message
 	if ((flags & MSG_PEEK) != 0) {
 		return peek_stream(local, message, room);
 	}
-	if (room > 1 && gy_sim_happens(sim, sim->faults)) {
-		room = 1 + gy_sim_choose(sim, room > INT32_MAX ? INT32_MAX : (uint32_t)room - 1);
-	}
+	room = gy_sim_shorten(sim, room);
 	while ((first = first_of(local)) != NULL && done < room && !had_files) {
 		size_t have = first->count - first->read;
 		size_t part = have < room - done ? have : room - done;

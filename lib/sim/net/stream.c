@@ -156,8 +156,9 @@ static int64_t stream_send(struct gy_sim_socket *socket, const struct msghdr *me
 		return -EAGAIN;
 	}
 	count = count < room ? count : room;
-	if (count > 1 && gy_sim_happens(sim, sim->faults)) {
-		count = 1 + gy_sim_choose(sim, (uint32_t)count - 1);
+	room = gy_sim_shorten(sim, count);
+	if (room < count) {
+		count = room;
 		gy_sim_stream_changed(stream, EPOLLOUT); /* for there is room */
 	}
 	gy_sim_bytes_append_slices(&stream->out, slices, slices_count, count);

@@ -102,9 +102,7 @@ static void send_segment(struct gy_sim_stream *stream, size_t count)
 	struct gyre_sim *sim = gy_sim_stream_sim(stream);
 	struct gy_sim_packet *packet;
 
-	if (count > 1 && gy_sim_happens(sim, sim->faults)) {
-		count = 1 + gy_sim_choose(sim, (uint32_t)count - 1);
-	}
+	count = gy_sim_shorten(sim, count);
 	packet = make(stream, GY_SIM_DATA, count);
 	memcpy(packet->bytes,
 	       stream->out.memory + stream->out.from + (stream->next - stream->acknowledged),

@@ -23,6 +23,7 @@ void __wrap_exit(int status)
 	if (gy_sim_here == NULL) {
 		__real_exit(status);
 	}
+	gy_sim_streams_flush(gy_sim_host_here());
 	gy_sim_trace(gy_sim_here->sim, gy_sim_host_here(), "exits with %d", status);
 	gy_sim_task_exit();
 }

@@ -110,6 +110,18 @@ int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_
 	return gy_sim_here == NULL ? __real_pthread_setaffinity_np(thread, bytes, cpus) : 0;
 }
 
+#if GY_PLANTED_DELAYS
+/* Builds with planted delays call this between the steps of algorithms without locks. */
+void __wrap_gy_delay(void)
+{
+	if (gy_sim_here == NULL) {
+		__real_gy_delay();
+	} else {
+		gy_sim_preempt();
+	}
+}
+#endif
+
 /* In a simulation nobody runs before the task waits. */
 bool __wrap_gy_thread_may_poll(void)
 {

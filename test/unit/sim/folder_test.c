@@ -102,6 +102,42 @@ Test(sim_folder, is_where_streams_are)
 	play(use_streams);
 }
 
+static FILE *left; /* a stream that is open when its host ends */
+
+static int leave_a_stream(void *arg)
+{
+	left = fopen("/stream", "we");
+	cr_assert_not_null(left);
+	cr_assert_geq(fputs("said", left), 0);
+	while (arg != NULL) {
+		(void)sleep(1);
+	}
+	return 0;
+}
+
+static int64_t end_with_a_stream(bool crashes)
+{
+	struct gyre_sim *sim = sim_make(1);
+	int64_t bytes;
+
+	(void)sim_add(sim, "alpha", leave_a_stream, crashes ? sim : NULL);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	if (crashes) {
+		cr_assert_eq(gyre_sim_crash(sim, 0), 0);
+	}
+	bytes = gyre_sim_disk_read(sim, 0, "/stream", NULL, 0);
+	gyre_sim_destroy(sim);
+	/* It is nobody's now, and touches no descriptor of the program. */
+	cr_assert_eq(fputs("more", left) >= 0 && fflush(NULL) == 0 && fclose(left) == 0, true);
+	return bytes;
+}
+
+Test(sim_folder, gets_what_a_stream_has_when_its_host_ends_but_not_when_it_crashes)
+{
+	cr_assert_eq(end_with_a_stream(false), 4);
+	cr_assert_leq(end_with_a_stream(true), 0);
+}
+
 static int use_devices(void *arg)
 {
 	char bytes[8] = "xxxxxxx";
