@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """gyre-chat on three nodes: rooms with members on all of them, and nodes that are killed, started again and halted."""
+import re
 import select
 import signal
 import socket
@@ -25,6 +26,10 @@ class Node(Process):
         self.port = int(self.until(r"^listening on tcp://.*:(\d+)$")[1])
 
 
+# What is said to one that is in no room, or may not be.
+OUTSIDE = re.compile(r"^\* (you are in no room|.*: try again$|.* done, or not$)")
+
+
 class Client:
     """One that reads what there is, and no more."""
 
@@ -34,6 +39,7 @@ class Client:
         self.room = room
         self.rest = b""
         self.heard = []
+        self.is_outside = False
         self.type(f"/nick {nick}")
         self.join()
 
@@ -41,6 +47,7 @@ class Client:
         self.socket.sendall(line.encode() + b"\n")
 
     def join(self):
+        self.is_outside = False
         self.type(f"/join {self.room}")
 
     def read(self, seconds):
@@ -52,6 +59,7 @@ class Client:
         *lines, self.rest = (self.rest + piece).split(b"\n")
         lines = [line.decode() for line in lines]
         self.heard += lines
+        self.is_outside = self.is_outside or any(OUTSIDE.search(line) for line in lines)
         return lines
 
     def until(self, line, ask):
@@ -70,12 +78,11 @@ class Client:
 def until_heard(speaker, hearer, words):
     """The speaker says it until the hearer has heard it."""
     def say():
-        if "* you are in no room: /join one" in speaker.read(0):
-            speaker.join()
-        if "* you are in no room: /join one" in hearer.read(0):
-            hearer.join()
+        for client in (speaker, hearer):
+            client.read(0)
+            if client.is_outside:
+                client.join()
         speaker.type(words)
-        hearer.type("")
 
     hearer.until(f"<{speaker.nick}> {words}", say)
 
@@ -136,7 +143,7 @@ def main():
     for node in nodes.values():
         node.send(signal.SIGTERM)
     for node in nodes.values():
-        node.stop()
+        node.await_end()
 
 
 main()

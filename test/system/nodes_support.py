@@ -81,6 +81,10 @@ class Process:
 
     def stop(self):
         self.send(signal.SIGTERM)
+        self.await_end()
+
+    def await_end(self):
+        """In good order, after a signal; another signal would end it at once."""
         out, _ = self.process.communicate(timeout=PATIENCE_S)
         self.said += out.splitlines()
         expect(self.process.returncode == 0, f"exit {self.process.returncode}: {self.said[-20:]}")
