@@ -35,7 +35,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OPTIONS = ["buildtype=release", "assertions=full", "apps=false", "perf=false", "tests=enabled"]
+OPTIONS = ["buildtype=release", "assertions=full", "apps=false", "perf=false", "tests=enabled",
+           "planted_delays=true"]
 PROGRAM = os.path.join("test", "simulate")
 VIOLATION = re.compile(r"^violation: (\S+) seed (\d+): (.*)$")
 NAME = re.compile(r"^[a-z]+(-[a-z]+)*$")
