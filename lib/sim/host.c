@@ -116,13 +116,26 @@ static void look_for_leaks(struct gy_sim_host *host)
 	}
 }
 
+/* By exit(), which need not give back anything. */
+static bool has_exited(const struct gy_sim_host *host)
+{
+	for (const struct gy_list *at = host->tasks.next; at != &host->tasks; at = at->next) {
+		if (gy_container_of(at, const struct gy_sim_task, of_host)->exits) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 {
+	bool exited = has_exited(host);
+
 	gy_assert(host->up);
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
 	host->up = !crashed; /* who ends in peace says good-bye */
 	end_specifics(host);
-	if (!crashed && host->sim->leaks) {
+	if (!crashed && !exited && host->sim->leaks) {
 		look_for_leaks(host);
 	}
 	stop_tasks(host);
@@ -133,9 +146,11 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	host->up = false;
 	gy_sim_net_host_down(host, crashed);
 	gy_sim_rcu_fini(host);
-	if (crashed) {
+	if (crashed || exited) {
 		gy_sim_hash_tables_crash(host);
 		gy_sim_memory_crash(host);
+	}
+	if (crashed) {
 		gy_sim_disk_crash(host);
 	}
 }
