@@ -203,7 +203,7 @@ static uint64_t start_of(struct gy_service *service, uint32_t how)
 	if ((how & ~(uint32_t)GYRE_PICK_OWN_NODE) != GYRE_PICK_RANDOM) {
 		return gy_add_relaxed(&service->turn, 1);
 	}
-	seed = (uint64_t)gy_add_relaxed(&service->turn, 1) << 32 ^ (uintptr_t)service;
+	seed = (uint64_t)gy_add_relaxed(&service->turn, 1) << 32 ^ service->seed;
 	return gy_random_next(&seed);
 }
 

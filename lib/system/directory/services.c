@@ -11,6 +11,7 @@
 #include "base/atomic.h"
 #include "base/happens.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "remote/node.h"
 #include "system/directory/directory.h"
 #include "system/system.h"
@@ -77,6 +78,7 @@ struct gy_service *gy_service_get(struct gy_services *services, const struct gy_
 			gy_list_init(&service->watches);
 			service->id = key->id;
 			service->bytes = key->bytes;
+			gy_random_seed(&service->seed, sizeof(service->seed));
 			memcpy(service->name, key->name, key->bytes);
 			gy_happens_before(service);
 			gy_growing_table_add(&services->table, key->hash, &service->node);

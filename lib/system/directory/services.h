@@ -60,6 +60,7 @@ struct gy_service {
 	struct gy_service_list *foreign; /* atomic: of others; likewise */
 	uint64_t version;		 /* atomic; written under the mutex */
 	uint32_t turn;			 /* atomic: of round robin */
+	uint32_t seed;			 /* of what is picked at random */
 	uint32_t references;	/* under the mutex: members, watches, and members that have left */
 	uint64_t sweep;		/* under the mutex: the last that has gone through it */
 	struct gy_list watches; /* under the mutex */
