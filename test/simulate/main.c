@@ -17,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sim/sim.h"
 #include "world.h"
@@ -143,6 +142,7 @@ static int play(struct gyre_sim *sim, const struct world *world, void *state, st
 {
 	int r = world->build(sim, state);
 
+	r = r < 0 ? r : gyre_sim_check(sim, world->name, world_violation, NULL);
 	r = r < 0 ? r : world_make_trouble(sim, world);
 	if (r == 0) {
 		gyre_sim_heal(sim);

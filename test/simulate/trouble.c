@@ -11,12 +11,6 @@ enum { PAUSES = 8, KINDS = 8 };
 
 enum what { NOTHING, LINK_CUT, LINK_CLOG, LINK_LOSS, LINK_HEAL, CRASH, DISK, SIGNAL };
 
-void world_no_log(const struct gyre_log_line *line, void *arg)
-{
-	(void)line;
-	(void)arg;
-}
-
 /* ---- links ---- */
 
 /* Both ways or one of the links between two hosts. */

@@ -49,8 +49,44 @@ extern const struct world world_services;
 extern const struct world world_streams;
 extern const struct world world_tide;
 
+/* ---- shared.c ---- */
+
 /* Logs nothing: in trouble there is much to be said. */
 void world_no_log(const struct gyre_log_line *line, void *arg);
+
+/* Says what is wrong, which ends the run. The first time counts. */
+__attribute__((format(printf, 1, 2))) void world_violate(const char *format, ...);
+/* What was said, or NULL: a gyre_sim_check_fn. */
+const char *world_violation(void *arg);
+
+/* Adds hosts "node-1" to "node-@count", whose boot functions get elements of @bytes from @first. */
+int world_add_nodes(struct gyre_sim *sim, uint32_t count, gyre_sim_boot_fn boot, void *first,
+		    size_t bytes);
+
+struct world_node {
+	uint16_t id; /* from 1 to @nodes */
+	uint16_t nodes;
+	bool encrypted;
+	const struct gyre_type *const *types;
+};
+
+/* In the host of a node: its system, with two loops, and all others as peers. */
+int world_create_node(const struct world_node *as, struct gyre_system **ret_system);
+
+/* For channels that send back what comes. */
+int world_init_echo(struct gyre_channel *channel, void *arg);
+/* In a host: a server, until it is told to end. */
+int world_serve(const struct gyre_acceptor_options *listening);
+
+/* In a task of a host: waits. */
+void world_pause(uint64_t ns);
+/* In a task of a host: a connection to the first host, whose calls wait for no longer than that;
+ * the kernel's buffers unless @buffer_bytes is given. -1, and errno says why. */
+int world_call(uint16_t port, uint32_t patience_s, int buffer_bytes);
+/* In a host: a thread for each element of @bytes from @first, and waits for one. */
+int world_run_threads(void *(*run)(void *), void *first, size_t bytes, uint32_t count);
+
+/* ---- trouble.c ---- */
 
 /* Does some of what a world may meet, for some seconds; 0, or that of gyre_sim_run(). */
 int world_make_trouble(struct gyre_sim *sim, const struct world *world);

@@ -67,7 +67,6 @@ struct chat_world {
 	struct gyre_sim *sim;
 	struct node nodes[NODES];
 	struct client clients[CLIENTS];
-	char violation[256];
 };
 
 int chat_main(int argc, char **argv);
@@ -83,18 +82,9 @@ static uint32_t place_in_room(uint32_t id)
 	return id / ROOMS;
 }
 
-__attribute__((format(printf, 2, 3))) static void violate(struct client *client, const char *format,
-							  ...)
-{
-	char text[160];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	(void)snprintf(client->world->violation, sizeof(client->world->violation),
-		       "client %" PRIu32 " in room %" PRIu32 " %s", client->id, client->room, text);
-}
+#define violate(CLIENT, FORMAT, ...)                                                  \
+	world_violate("client %" PRIu32 " in room %" PRIu32 " " FORMAT, (CLIENT)->id, \
+		      (CLIENT)->room, ##__VA_ARGS__)
 
 static uint64_t now_ns(void)
 {
@@ -391,32 +381,21 @@ static int be_node(void *arg)
 
 /* ---- the world ---- */
 
-static const char *find_violation(void *arg)
-{
-	const struct chat_world *world = (const struct chat_world *)arg;
-
-	return world->violation[0] == '\0' ? NULL : world->violation;
-}
-
 static int build(struct gyre_sim *sim, void *state)
 {
 	struct chat_world *world = (struct chat_world *)state;
-	int r = 0;
+	int r;
 
 	world->sim = sim;
-	for (uint32_t i = 0; r == 0 && i < NODES; i++) {
-		char name[32];
-
+	for (uint32_t i = 0; i < NODES; i++) {
 		world->nodes[i].id = i + 1;
-		(void)snprintf(name, sizeof(name), "node-%" PRIu32, i + 1);
-		r = gyre_sim_host(sim, name, be_node, &world->nodes[i], NULL);
 	}
+	r = world_add_nodes(sim, NODES, be_node, world->nodes, sizeof(world->nodes[0]));
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		world->clients[i].world = world;
 		world->clients[i].id = i;
 	}
-	r = r < 0 ? r : gyre_sim_host(sim, "crowd", be_crowd, world->clients, NULL);
-	return r < 0 ? r : gyre_sim_check(sim, "chat", find_violation, world);
+	return r < 0 ? r : gyre_sim_host(sim, "crowd", be_crowd, world->clients, NULL);
 }
 
 static uint32_t parts(const void *state)

@@ -2,12 +2,7 @@
  * An echo server of gyre, and clients on two other hosts that check each byte which comes back. A
  * connection may end at any time, but what comes back before is what was sent, in its order.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <pthread.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -18,7 +13,7 @@ enum {
 	CLIENTS = 4, /* of each host */
 	PORT = 7000,
 	BYTES_MAX = 20000,
-	WAIT_MS = 3000,
+	WAIT_S = 3,
 };
 
 struct client {
@@ -26,7 +21,6 @@ struct client {
 	uint64_t rounds;
 	uint64_t sent; /* of the connection */
 	uint64_t heard;
-	const char *violation;
 };
 
 struct echo {
@@ -36,68 +30,19 @@ struct echo {
 
 /* ---- the server ---- */
 
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_context_write(ctx, data);
-}
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-	(void)arg;
-	return gyre_pipeline_add(channel, GYRE_LAST, &echo, NULL);
-}
-
 static int serve(void *arg)
 {
-	const struct gyre_acceptor_options listening = { .bind = "tcp://[::]:7000",
-							 .init_channel = init_echo };
-	const struct gyre_system_options options = { .loops = 2, .log = world_no_log };
-	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
-
 	(void)arg;
-	if (r == 0) {
-		r = gyre_system_listen(system, &listening, NULL);
-	}
-	if (r == 0) {
-		r = gyre_system_run(system);
-	}
-	gyre_system_destroy(system);
-	return r;
+	return world_serve(&(struct gyre_acceptor_options){ .bind = "tcp://[::]:7000",
+							    .init_channel = world_init_echo });
 }
 
 /* ---- clients ---- */
-
-static void pause_ms(long ms)
-{
-	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-}
 
 /* The byte of a stream at a place. */
 static unsigned char byte_at(uint64_t place)
 {
 	return (unsigned char)(place * 167 + (place >> 8));
-}
-
-static int call_server(void)
-{
-	const struct sockaddr_in server = { .sin_family = AF_INET,
-					    .sin_port = htons(PORT),
-					    .sin_addr.s_addr = htonl(UINT32_C(0x0a000001)) };
-	const struct timeval patience = { .tv_sec = WAIT_MS / 1000 };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-			setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
-			connect(fd, (const struct sockaddr *)&server, sizeof(server)) < 0)) {
-		(void)close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 static bool send_all(struct client *client, int fd, size_t count)
@@ -132,13 +77,13 @@ static bool hear_all(struct client *client, int fd)
 		}
 		for (ssize_t i = 0; i < r; i++) {
 			if (bytes[i] != byte_at(client->heard + (uint64_t)i)) {
-				client->violation = "a byte came back that was not sent there";
+				world_violate("a byte came back that was not sent there");
 				return false;
 			}
 		}
 		client->heard += (uint64_t)r;
 		if (client->heard > client->sent) {
-			client->violation = "more came back than was sent";
+			world_violate("more came back than was sent");
 			return false;
 		}
 	}
@@ -147,12 +92,12 @@ static bool hear_all(struct client *client, int fd)
 
 /* The end of what the client says reaches the server, which ends then as well: nothing more comes.
  */
-static void end_politely(struct client *client, int fd)
+static void end_politely(int fd)
 {
 	unsigned char byte;
 
 	if (shutdown(fd, SHUT_WR) == 0 && recv(fd, &byte, 1, 0) > 0) {
-		client->violation = "something came after all that was sent";
+		world_violate("something came after all that was sent");
 	}
 }
 
@@ -161,7 +106,7 @@ static void *be_client(void *arg)
 	struct client *client = (struct client *)arg;
 
 	for (;;) {
-		int fd = call_server();
+		int fd = world_call(PORT, WAIT_S, 0);
 		uint32_t rounds = 1 + (uint32_t)(gyre_sim_random(client->sim) % 8);
 
 		client->sent = 0;
@@ -171,49 +116,25 @@ static void *be_client(void *arg)
 		       hear_all(client, fd)) {
 			client->rounds++;
 			rounds--;
-			pause_ms((long)(gyre_sim_random(client->sim) % 200));
+			world_pause(gyre_sim_random(client->sim) % 200 * GYRE_MILLISECONDS(1));
 		}
 		if (fd >= 0 && rounds == 0) {
-			end_politely(client, fd);
+			end_politely(fd);
 		}
 		if (fd >= 0) {
 			(void)close(fd);
 		}
-		pause_ms(100);
+		world_pause(GYRE_MILLISECONDS(100));
 	}
 	return arg;
 }
 
 static int be_clients(void *arg)
 {
-	struct client *clients = (struct client *)arg;
-	pthread_t threads[CLIENTS];
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < CLIENTS; i++) {
-		r = pthread_create(&threads[i], NULL, be_client, &clients[i]);
-	}
-	if (r == 0) {
-		r = pthread_join(threads[0], NULL);
-	}
-	return -r;
+	return world_run_threads(be_client, arg, sizeof(struct client), CLIENTS);
 }
 
 /* ---- the world ---- */
-
-static const char *find_violation(void *arg)
-{
-	const struct echo *echo = (const struct echo *)arg;
-
-	for (uint32_t i = 0; i < CLIENT_HOSTS * CLIENTS; i++) {
-		const struct client *client = &echo->clients[i / CLIENTS][i % CLIENTS];
-
-		if (client->violation != NULL) {
-			return client->violation;
-		}
-	}
-	return NULL;
-}
 
 static int build(struct gyre_sim *sim, void *state)
 {
@@ -227,7 +148,7 @@ static int build(struct gyre_sim *sim, void *state)
 		}
 		r = gyre_sim_host(sim, names[host], be_clients, echo->clients[host], NULL);
 	}
-	return r < 0 ? r : gyre_sim_check(sim, "echo", find_violation, echo);
+	return r;
 }
 
 static uint32_t parts(const void *state)

@@ -7,7 +7,6 @@
  * A sync that fails has lost what it was to sync, and no later one helps: those slots have to be
  * written again.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +40,6 @@ struct file {
 	struct slot slots[SLOTS];
 	uint64_t synced; /* how often */
 	uint64_t opened;
-	char violation[128];
 };
 
 struct files {
@@ -163,10 +161,9 @@ static void compare(struct writer *self)
 
 	for (uint32_t i = 0; slot->content != UNKNOWN && i < SLOT_BYTES; i++) {
 		if (self->memory[i] != byte_of(self->slot, slot->version, i)) {
-			(void)snprintf(self->file->violation, sizeof(self->file->violation),
-				       "byte %" PRIu32 " of slot %" PRIu32 " of %s is not as %s", i,
-				       self->slot, self->file->path,
-				       slot->content == SYNCED ? "synced" : "written");
+			world_violate("byte %" PRIu32 " of slot %" PRIu32 " of %s is not as %s", i,
+				      self->slot, self->file->path,
+				      slot->content == SYNCED ? "synced" : "written");
 			return;
 		}
 	}
@@ -185,8 +182,7 @@ static bool end_read(struct writer *self, struct gyre_future *future)
 		return true;
 	}
 	if (self->at < SLOT_BYTES && slot_of(self)->content != UNKNOWN) {
-		(void)snprintf(self->file->violation, sizeof(self->file->violation),
-			       "%s ends in slot %" PRIu32, self->file->path, self->slot);
+		world_violate("%s ends in slot %" PRIu32, self->file->path, self->slot);
 	} else if (self->at == SLOT_BYTES) {
 		compare(self);
 	}
@@ -313,18 +309,6 @@ static int serve(void *arg)
 
 /* ---- the world ---- */
 
-static const char *find_violation(void *arg)
-{
-	const struct files *files = (const struct files *)arg;
-
-	for (uint32_t i = 0; i < WRITERS; i++) {
-		if (files->files[i].violation[0] != '\0') {
-			return files->files[i].violation;
-		}
-	}
-	return NULL;
-}
-
 static int build(struct gyre_sim *sim, void *state)
 {
 	struct files *files = (struct files *)state;
@@ -335,7 +319,7 @@ static int build(struct gyre_sim *sim, void *state)
 		(void)snprintf(files->files[i].path, PATH_BYTES, "/slots-%" PRIu32, i);
 		r = gyre_sim_disk_write(sim, 0, files->files[i].path, NULL, 0);
 	}
-	return r < 0 ? r : gyre_sim_check(sim, "files", find_violation, files);
+	return r;
 }
 
 /* The writers, and then the openers. */

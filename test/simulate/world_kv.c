@@ -6,16 +6,12 @@
  * keys, as nobody knows what became of the last commands. Nothing is kept on disk: when the server
  * has booted since, the former keys are gone.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -57,56 +53,22 @@ struct kv_world {
 	struct gyre_sim *sim;
 	uint32_t boots;
 	struct client clients[CLIENT_HOSTS][CLIENTS];
-	char violation[256];
 };
 
 #define NIL INT64_MIN
 
 int kv_main(int argc, char **argv);
 
-__attribute__((format(printf, 2, 3))) static void violate(struct client *client, const char *format,
-							  ...)
-{
-	char text[200];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	(void)snprintf(client->world->violation, sizeof(client->world->violation),
-		       "client %" PRIu32 ", call %" PRIu32 ": %s", client->id, client->call, text);
-}
+#define violate(CLIENT, FORMAT, ...)                                                 \
+	world_violate("client %" PRIu32 ", call %" PRIu32 ": " FORMAT, (CLIENT)->id, \
+		      (CLIENT)->call, __VA_ARGS__)
 
 static uint32_t draw(const struct client *client, uint32_t count)
 {
 	return (uint32_t)(gyre_sim_random(client->world->sim) % count);
 }
 
-static void pause_ms(long ms)
-{
-	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-}
-
 /* ---- connections ---- */
-
-static int call_server(void)
-{
-	const struct sockaddr_in server = { .sin_family = AF_INET,
-					    .sin_port = htons(PORT),
-					    .sin_addr.s_addr = htonl(UINT32_C(0x0a000001)) };
-	const struct timeval patience = { .tv_sec = WAIT_S };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-			setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
-			connect(fd, (const struct sockaddr *)&server, sizeof(server)) < 0)) {
-		(void)close(fd);
-		return -1;
-	}
-	return fd;
-}
 
 static void hang_up(struct client *client)
 {
@@ -339,7 +301,7 @@ static bool call(struct client *client)
 	bool is_well = true;
 
 	for (uint32_t i = 0; is_well && i < LINKS; i++) {
-		client->links[i].fd = call_server();
+		client->links[i].fd = world_call(PORT, WAIT_S, 0);
 		is_well = client->links[i].fd >= 0;
 	}
 	is_well = is_well && look_for_former_keys(client);
@@ -360,28 +322,18 @@ static void *be_client(void *arg)
 		bool is_well = call(client);
 
 		while (is_well && talk(client)) {
-			pause_ms(draw(client, 200));
+			world_pause(draw(client, 200) * GYRE_MILLISECONDS(1));
 			is_well = draw(client, 50) > 0;
 		}
 		hang_up(client);
-		pause_ms(100);
+		world_pause(GYRE_MILLISECONDS(100));
 	}
 	return arg;
 }
 
 static int be_clients(void *arg)
 {
-	struct client *clients = (struct client *)arg;
-	pthread_t threads[CLIENTS];
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < CLIENTS; i++) {
-		r = pthread_create(&threads[i], NULL, be_client, &clients[i]);
-	}
-	if (r == 0) {
-		r = pthread_join(threads[0], NULL);
-	}
-	return -r;
+	return world_run_threads(be_client, arg, sizeof(struct client), CLIENTS);
 }
 
 /* ---- the world ---- */
@@ -401,13 +353,6 @@ static int be_server(void *arg)
 	return kv_main(COUNT, vector);
 }
 
-static const char *find_violation(void *arg)
-{
-	const struct kv_world *world = (const struct kv_world *)arg;
-
-	return world->violation[0] == '\0' ? NULL : world->violation;
-}
-
 static int build(struct gyre_sim *sim, void *state)
 {
 	static const char *const names[CLIENT_HOSTS] = { "beta", "gamma" };
@@ -422,7 +367,7 @@ static int build(struct gyre_sim *sim, void *state)
 		}
 		r = gyre_sim_host(sim, names[host], be_clients, world->clients[host], NULL);
 	}
-	return r < 0 ? r : gyre_sim_check(sim, "kv", find_violation, world);
+	return r;
 }
 
 static uint32_t parts(const void *state)

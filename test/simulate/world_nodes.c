@@ -3,19 +3,15 @@
  * it, sends it numbers and asks it to count. Numbers come in their order and at most once; a
  * counter counts on as long as it lives; who watches it is told of its end once.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "world.h"
 
-enum { NODES = 4, SENDERS_MAX = 512, PORT = 9000 };
+enum { NODES = 4, SENDERS_MAX = 512 };
 
 struct nodes {
 	bool encrypted;
 	uint64_t answers[NODES][NODES]; /* of each asker, by the node it is on */
-	char violation[256];
 };
 
 struct count_once {
@@ -45,16 +41,6 @@ GYRE_MESSAGE(place, 0x5304);
 struct ask_again {
 };
 GYRE_MESSAGE(ask_again, 0x5305);
-
-__attribute__((format(printf, 2, 3))) static void violate(struct nodes *nodes, const char *format,
-							  ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(nodes->violation, sizeof(nodes->violation), format, arguments);
-	va_end(arguments);
-}
 
 /* ---- a counter ---- */
 
@@ -97,10 +83,9 @@ static int on_number(struct gyre_stack *stack)
 	uint64_t value = gyre_message(stack, number)->value;
 
 	if (sender != NULL && value <= sender->last) {
-		violate(self->place.nodes,
-			"node %u got number %" PRIu64 " of node %u after %" PRIu64,
-			(unsigned)self->place.node, value, (unsigned)sender->address.node,
-			sender->last);
+		world_violate("node %u got number %" PRIu64 " of node %u after %" PRIu64,
+			      (unsigned)self->place.node, value, (unsigned)sender->address.node,
+			      sender->last);
 	} else if (sender != NULL) {
 		sender->last = value;
 	}
@@ -169,9 +154,9 @@ static int say(struct gyre_stack *stack)
 static void hear(struct asker *self, uint64_t value)
 {
 	if (value <= self->value) {
-		violate(self->place.nodes,
-			"node %u: node %u has counted %" PRIu64 " after %" PRIu64,
-			(unsigned)self->place.node, (unsigned)self->place.whom, value, self->value);
+		world_violate("node %u: node %u has counted %" PRIu64 " after %" PRIu64,
+			      (unsigned)self->place.node, (unsigned)self->place.whom, value,
+			      self->value);
 	}
 	self->value = value;
 	self->place.nodes->answers[self->place.node - 1][self->place.whom - 1]++;
@@ -208,8 +193,8 @@ static int on_event(struct gyre_stack *stack)
 
 	if (terminated != NULL && gyre_address_equal(terminated->actor, self->counter)) {
 		if (!self->watches) {
-			violate(self->place.nodes, "node %u is told twice of an end on node %u",
-				(unsigned)self->place.node, (unsigned)self->place.whom);
+			world_violate("node %u is told twice of an end on node %u",
+				      (unsigned)self->place.node, (unsigned)self->place.whom);
 		}
 		self->watches = false;
 	}
@@ -236,33 +221,6 @@ static const struct gyre_class asker_class = {
 
 /* ---- hosts ---- */
 
-static int start_node(const struct place *place, struct gyre_system **ret_system)
-{
-	struct gyre_node_peer peers[NODES + 1] = { { 0 } };
-	char texts[NODES][32];
-	const struct gyre_node_options node = { .id = place->node,
-						.listen = "tcp://[::]:9000",
-						.peers = peers,
-						.types = types,
-						.secret = "of a test, and long enough for it",
-						.no_encryption = !place->nodes->encrypted,
-						.heartbeat_ns = GYRE_MILLISECONDS(500),
-						.suspect_ns = GYRE_MILLISECONDS(1500),
-						.down_ns = GYRE_SECONDS(5) };
-	const struct gyre_system_options options = { .loops = 2,
-						     .node = &node,
-						     .log = world_no_log };
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < NODES; i++) {
-		if (i + 1 != place->node) {
-			(void)snprintf(texts[i], sizeof(texts[i]), "tcp://node-%u:%d", i + 1, PORT);
-			peers[count++] = (struct gyre_node_peer){ (uint16_t)(i + 1), texts[i] };
-		}
-	}
-	return gyre_system_create(&options, ret_system);
-}
-
 static int spawn_all(struct gyre_system *system, const struct place *place)
 {
 	struct gyre_address address;
@@ -285,7 +243,11 @@ static int be_node(void *arg)
 {
 	const struct place *place = (const struct place *)arg;
 	struct gyre_system *system = NULL;
-	int r = start_node(place, &system);
+	int r = world_create_node(&(struct world_node){ .id = place->node,
+							.nodes = NODES,
+							.encrypted = place->nodes->encrypted,
+							.types = types },
+				  &system);
 
 	r = r < 0 ? r : spawn_all(system, place);
 	r = r < 0 ? r : gyre_system_run(system);
@@ -295,28 +257,16 @@ static int be_node(void *arg)
 
 /* ---- the world ---- */
 
-static const char *find_violation(void *arg)
-{
-	const struct nodes *nodes = (const struct nodes *)arg;
-
-	return nodes->violation[0] == '\0' ? NULL : nodes->violation;
-}
-
 static int build(struct gyre_sim *sim, void *state)
 {
 	static struct place places[NODES];
 	struct nodes *nodes = (struct nodes *)state;
-	int r = 0;
 
 	nodes->encrypted = gyre_sim_random(sim) % 4 == 0;
-	for (uint32_t i = 0; r == 0 && i < NODES; i++) {
-		char name[32];
-
+	for (uint32_t i = 0; i < NODES; i++) {
 		places[i] = (struct place){ .nodes = nodes, .node = (uint16_t)(i + 1) };
-		(void)snprintf(name, sizeof(name), "node-%u", i + 1);
-		r = gyre_sim_host(sim, name, be_node, &places[i], NULL);
 	}
-	return r < 0 ? r : gyre_sim_check(sim, "nodes", find_violation, nodes);
+	return world_add_nodes(sim, NODES, be_node, places, sizeof(places[0]));
 }
 
 static uint32_t parts(const void *state)

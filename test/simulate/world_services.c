@@ -5,11 +5,7 @@
  * picked at random, must answer him. At all times a clerk of his own node is found from its join
  * until its end is told, and none of a node from when that is said to be down.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "world.h"
 
@@ -42,7 +38,6 @@ struct node {
 struct services {
 	struct gyre_sim *sim;
 	struct node nodes[NODES];
-	char violation[256];
 };
 
 struct place {
@@ -61,18 +56,8 @@ struct hiring {
 };
 GYRE_MESSAGE(hiring, 0x5405);
 
-__attribute__((format(printf, 2, 3))) static void violate(struct node *node, const char *format,
-							  ...)
-{
-	char text[200];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	(void)snprintf(node->services->violation, sizeof(node->services->violation), "node %u: %s",
-		       (unsigned)node->id, text);
-}
+#define violate(NODE, FORMAT, ...) \
+	world_violate("node %u: " FORMAT, (unsigned)(NODE)->id, ##__VA_ARGS__)
 
 /* ---- a clerk ---- */
 
@@ -337,33 +322,13 @@ static const struct gyre_class boss_class = {
 static int be_node(void *arg)
 {
 	struct node *node = (struct node *)arg;
-	struct gyre_node_peer peers[NODES + 1] = { { 0 } };
-	char texts[NODES][32];
-	const struct gyre_node_options as_node = { .id = node->id,
-						   .listen = "tcp://[::]:9000",
-						   .peers = peers,
-						   .types = types,
-						   .secret = "of a test, and long enough for it",
-						   .no_encryption = true,
-						   .heartbeat_ns = GYRE_MILLISECONDS(500),
-						   .suspect_ns = GYRE_MILLISECONDS(1500),
-						   .down_ns = GYRE_SECONDS(5) };
-	const struct gyre_system_options options = { .loops = 2,
-						     .node = &as_node,
-						     .log = world_no_log };
+	const struct world_node as = { .id = node->id, .nodes = NODES, .types = types };
 	struct gyre_system *system = NULL;
 	struct gyre_address boss;
-	uint32_t count = 0;
 	int r;
 
-	for (uint32_t i = 0; i < NODES; i++) {
-		if (i + 1 != node->id) {
-			(void)snprintf(texts[i], sizeof(texts[i]), "tcp://node-%u:9000", i + 1);
-			peers[count++] = (struct gyre_node_peer){ (uint16_t)(i + 1), texts[i] };
-		}
-	}
 	node->clerks_count = 0;
-	r = gyre_system_create(&options, &system);
+	r = world_create_node(&as, &system);
 	r = r < 0 ? r
 		  : gyre_system_spawn(system, &boss_class, gyre_system_new(system, place, node),
 				      NULL, &boss);
@@ -373,28 +338,16 @@ static int be_node(void *arg)
 	return r;
 }
 
-static const char *find_violation(void *arg)
-{
-	const struct services *services = (const struct services *)arg;
-
-	return services->violation[0] == '\0' ? NULL : services->violation;
-}
-
 static int build(struct gyre_sim *sim, void *state)
 {
 	struct services *services = (struct services *)state;
-	int r = 0;
 
 	services->sim = sim;
-	for (uint32_t i = 0; r == 0 && i < NODES; i++) {
-		char name[32];
-
+	for (uint32_t i = 0; i < NODES; i++) {
 		services->nodes[i].services = services;
 		services->nodes[i].id = (uint16_t)(i + 1);
-		(void)snprintf(name, sizeof(name), "node-%" PRIu32, i + 1);
-		r = gyre_sim_host(sim, name, be_node, &services->nodes[i], NULL);
 	}
-	return r < 0 ? r : gyre_sim_check(sim, "services", find_violation, services);
+	return world_add_nodes(sim, NODES, be_node, services->nodes, sizeof(services->nodes[0]));
 }
 
 static uint32_t parts(const void *state)

@@ -7,8 +7,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "world.h"
 
@@ -54,7 +52,6 @@ struct streams {
 	uint64_t looked_ns;
 	uint32_t flows_count;
 	struct flow flows[FLOWS_MAX];
-	char violation[256];
 };
 
 struct element {
@@ -88,21 +85,10 @@ struct again {
 };
 GYRE_MESSAGE(again, 0x5504);
 
-__attribute__((format(printf, 2, 3))) static void violate(const struct flow *flow,
-							  const char *format, ...)
-{
-	struct streams *streams = flow->streams;
-	char text[160];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	(void)snprintf(streams->violation, sizeof(streams->violation),
-		       "stream %d of kind %d from node %u to node %u: %s",
-		       (int)(flow - streams->flows), (int)flow->kind, (unsigned)flow->maker.node,
-		       (unsigned)flow->taker.node, text);
-}
+#define violate(FLOW, FORMAT, ...)                                               \
+	world_violate("stream %d of kind %d from node %u to node %u: " FORMAT,   \
+		      (int)((FLOW) - (FLOW)->streams->flows), (int)(FLOW)->kind, \
+		      (unsigned)(FLOW)->maker.node, (unsigned)(FLOW)->taker.node, ##__VA_ARGS__)
 
 static uint32_t draw(const struct streams *streams, uint32_t count)
 {
@@ -375,33 +361,6 @@ static const struct gyre_class taker_class = { .name = "taker",
 
 /* ---- hosts ---- */
 
-static int start_node(const struct node *node, struct gyre_system **ret_system)
-{
-	struct gyre_node_peer peers[NODES + 1] = { { 0 } };
-	char texts[NODES][32];
-	const struct gyre_node_options as_node = { .id = node->id,
-						   .listen = "tcp://[::]:9000",
-						   .peers = peers,
-						   .types = types,
-						   .secret = "of a test, and long enough for it",
-						   .no_encryption = true,
-						   .heartbeat_ns = GYRE_MILLISECONDS(500),
-						   .suspect_ns = GYRE_MILLISECONDS(1500),
-						   .down_ns = GYRE_SECONDS(5) };
-	const struct gyre_system_options options = { .loops = 2,
-						     .node = &as_node,
-						     .log = world_no_log };
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < NODES; i++) {
-		if (i + 1 != node->id) {
-			(void)snprintf(texts[i], sizeof(texts[i]), "tcp://node-%u:9000", i + 1);
-			peers[count++] = (struct gyre_node_peer){ (uint16_t)(i + 1), texts[i] };
-		}
-	}
-	return gyre_system_create(&options, ret_system);
-}
-
 static int be_node(void *arg)
 {
 	struct node *node = (struct node *)arg;
@@ -410,7 +369,8 @@ static int be_node(void *arg)
 	int r;
 
 	node->boots++;
-	r = start_node(node, &system);
+	r = world_create_node(
+		&(struct world_node){ .id = node->id, .nodes = NODES, .types = types }, &system);
 	r = r < 0 ? r
 		  : gyre_system_spawn(system, &maker_class,
 				      gyre_system_new(system, place, node, node->id), NULL,
@@ -431,12 +391,13 @@ static int be_node(void *arg)
 /* ---- the world ---- */
 
 /* Both sides that live must be told of the end of a stream in some time. */
-static void look_at_flows(struct streams *streams)
+static const char *look_at_flows(void *arg)
 {
+	struct streams *streams = (struct streams *)arg;
 	uint64_t now_ns = gyre_sim_now(streams->sim);
 
 	if (now_ns - streams->looked_ns < look_ns) {
-		return;
+		return NULL;
 	}
 	streams->looked_ns = now_ns;
 	for (uint32_t i = 0; i < streams->flows_count; i++) {
@@ -450,31 +411,21 @@ static void look_at_flows(struct streams *streams)
 			violate(flow, "an end is not told");
 		}
 	}
-}
-
-static const char *find_violation(void *arg)
-{
-	struct streams *streams = (struct streams *)arg;
-
-	look_at_flows(streams);
-	return streams->violation[0] == '\0' ? NULL : streams->violation;
+	return NULL; /* what was said is found by itself */
 }
 
 static int build(struct gyre_sim *sim, void *state)
 {
 	struct streams *streams = (struct streams *)state;
-	int r = 0;
+	int r;
 
 	streams->sim = sim;
-	for (uint32_t i = 0; r == 0 && i < NODES; i++) {
-		char name[32];
-
+	for (uint32_t i = 0; i < NODES; i++) {
 		streams->nodes[i].streams = streams;
 		streams->nodes[i].id = (uint16_t)(i + 1);
-		(void)snprintf(name, sizeof(name), "node-%" PRIu32, i + 1);
-		r = gyre_sim_host(sim, name, be_node, &streams->nodes[i], NULL);
 	}
-	return r < 0 ? r : gyre_sim_check(sim, "streams", find_violation, streams);
+	r = world_add_nodes(sim, NODES, be_node, streams->nodes, sizeof(streams->nodes[0]));
+	return r < 0 ? r : gyre_sim_check(sim, "streams", look_at_flows, streams);
 }
 
 static uint32_t parts(const void *state)

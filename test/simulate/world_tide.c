@@ -6,13 +6,9 @@
  * Nothing is broken here: packets take their time, and calls do less than they were asked for. So
  * every byte has to come back, and the end behind the last.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -33,7 +29,6 @@ struct client {
 	uint64_t wanted; /* bytes of the connection */
 	uint64_t sent;
 	uint64_t heard;
-	char violation[160];
 };
 
 struct tide {
@@ -42,87 +37,33 @@ struct tide {
 
 /* ---- the server ---- */
 
-static void echo_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	(void)gyre_context_write(ctx, data);
-}
-
-static int init_echo(struct gyre_channel *channel, void *arg)
-{
-	static const struct gyre_handler echo = { .name = "echo", .read = echo_read };
-
-	(void)arg;
-	return gyre_pipeline_add(channel, GYRE_LAST, &echo, NULL);
-}
-
 static int serve(void *arg)
 {
 	const struct gyre_acceptor_options listening = {
 		.bind = "tcp://[::]:7000",
-		.init_channel = init_echo,
+		.init_channel = world_init_echo,
 		.channel = { .write_high_bytes = BUFFER_BYTES,
 			     .write_low_bytes = BUFFER_BYTES / 2,
 			     .receive_buffer_bytes = BUFFER_BYTES,
 			     .send_buffer_bytes = BUFFER_BYTES },
 	};
-	const struct gyre_system_options options = { .loops = 2, .log = world_no_log };
-	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
 
 	(void)arg;
-	r = r < 0 ? r : gyre_system_listen(system, &listening, NULL);
-	r = r < 0 ? r : gyre_system_run(system);
-	gyre_system_destroy(system);
-	return r;
+	return world_serve(&listening);
 }
 
 /* ---- clients ---- */
 
-static void violate(struct client *client, const char *what)
+static void violate(const struct client *client, const char *what)
 {
-	int error = errno;
-
-	(void)snprintf(client->violation, sizeof(client->violation),
-		       "%s: %" PRIu64 " of %" PRIu64 " bytes were sent, and %" PRIu64
-		       " came back (errno %d)",
-		       what, client->sent, client->wanted, client->heard, error);
-}
-
-static void pause_ms(long ms)
-{
-	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	world_violate("%s: %" PRIu64 " of %" PRIu64 " bytes were sent, and %" PRIu64
+		      " came back (errno %d)",
+		      what, client->sent, client->wanted, client->heard, errno);
 }
 
 static unsigned char byte_at(uint64_t place)
 {
 	return (unsigned char)(place * 167 + (place >> 8));
-}
-
-static int set(int fd, int name, const void *value, socklen_t bytes)
-{
-	return setsockopt(fd, SOL_SOCKET, name, value, bytes);
-}
-
-/* -1 until the server listens. */
-static int call_server(void)
-{
-	const struct sockaddr_in server = { .sin_family = AF_INET,
-					    .sin_port = htons(PORT),
-					    .sin_addr.s_addr = htonl(UINT32_C(0x0a000001)) };
-	const struct timeval patience = { .tv_sec = WAIT_S };
-	const int bytes = BUFFER_BYTES;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && (set(fd, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-			set(fd, SO_SNDBUF, &bytes, sizeof(bytes)) < 0 ||
-			set(fd, SO_RCVBUF, &bytes, sizeof(bytes)) < 0 ||
-			connect(fd, (const struct sockaddr *)&server, sizeof(server)) < 0)) {
-		(void)close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 /* Sends as much as goes without waiting. False if the connection is broken. */
@@ -179,7 +120,7 @@ static void play_round(struct client *client, int fd)
 			violate(client, "nothing can be sent");
 			return;
 		}
-		pause_ms((long)(gyre_sim_random(client->sim) % 100));
+		world_pause(gyre_sim_random(client->sim) % 100 * GYRE_MILLISECONDS(1));
 		if (client->sent < client->wanted) {
 			r = hear_some(client, fd);
 		}
@@ -202,7 +143,7 @@ static void *be_client(void *arg)
 	struct client *client = (struct client *)arg;
 
 	for (;;) {
-		int fd = call_server();
+		int fd = world_call(PORT, WAIT_S, BUFFER_BYTES);
 
 		client->wanted = 1 + gyre_sim_random(client->sim) % BYTES_MAX;
 		client->sent = 0;
@@ -211,39 +152,18 @@ static void *be_client(void *arg)
 			play_round(client, fd);
 			(void)close(fd);
 		}
-		pause_ms(10);
+		world_pause(GYRE_MILLISECONDS(10));
 	}
 	return arg;
 }
 
 static int be_clients(void *arg)
 {
-	struct tide *tide = (struct tide *)arg;
-	pthread_t threads[CLIENTS];
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < CLIENTS; i++) {
-		r = pthread_create(&threads[i], NULL, be_client, &tide->clients[i]);
-	}
-	if (r == 0) {
-		r = pthread_join(threads[0], NULL);
-	}
-	return -r;
+	return world_run_threads(be_client, ((struct tide *)arg)->clients, sizeof(struct client),
+				 CLIENTS);
 }
 
 /* ---- the world ---- */
-
-static const char *find_violation(void *arg)
-{
-	const struct tide *tide = (const struct tide *)arg;
-
-	for (uint32_t i = 0; i < CLIENTS; i++) {
-		if (tide->clients[i].violation[0] != '\0') {
-			return tide->clients[i].violation;
-		}
-	}
-	return NULL;
-}
 
 static int build(struct gyre_sim *sim, void *state)
 {
@@ -260,7 +180,7 @@ static int build(struct gyre_sim *sim, void *state)
 	r = r < 0 ? r : gyre_sim_host(sim, "beta", be_clients, tide, NULL);
 	r = r < 0 ? r : gyre_sim_link_set(sim, 0, 1, &link);
 	r = r < 0 ? r : gyre_sim_link_set(sim, 1, 0, &link);
-	return r < 0 ? r : gyre_sim_check(sim, "tide", find_violation, tide);
+	return r;
 }
 
 static uint32_t parts(const void *state)
