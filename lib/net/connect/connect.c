@@ -33,6 +33,9 @@ void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 	} else if (home != NULL) {
 		gy_pending_open_fail(home, "connecting to", NULL, order->options.to,
 				     home->leaving ? -ESHUTDOWN : -ENOMEM);
+		if (!home->leaving) {
+			gy_dials_report_no_memory(home, order);
+		}
 	}
 	gy_memory_put(order);
 	argument->order = NULL;

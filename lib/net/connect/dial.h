@@ -115,5 +115,7 @@ bool gy_dial_stage_is_allowed(enum gy_dial_stage from, enum gy_dial_stage to);
 /* Begins, in phase 2; -ENOMEM. */
 int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,
 		 uint32_t index);
+/* In phase 2, on the order's loop: none of its connections will be tried. */
+void gy_dials_report_no_memory(const struct gy_home *home, const struct gy_connect_order *order);
 
 #endif
