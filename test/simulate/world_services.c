@@ -6,6 +6,7 @@
  * until its end is told, and none of a node from when that is said to be down.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "world.h"
 
@@ -297,7 +298,12 @@ static int on_boss_mount(struct gyre_stack *stack)
 	r = r < 0 ? r : gyre_node_watch(stack);
 	r = r < 0 ? r : gyre_timer_start(stack, 0, &often);
 	r = r < 0 ? r : hire(stack);
-	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+	if (r < 0) {
+		/* A node without a boss is no use: it boots again. */
+		gyre_exit(stack, EXIT_FAILURE);
+		return gyre_throw(stack, r);
+	}
+	return gyre_return(stack);
 }
 
 static const struct gyre_route boss_notices[] = { GYRE_ROUTE(joined, on_joined), GYRE_ROUTE_END };
