@@ -43,9 +43,9 @@ BANNED = [
      ["lib/base/clock.c", "lib/base/clock.h", "lib/net/listen/listen.c", "lib/net/bind.c", "test/unit/base/"],
      "waits by sleeping: wait for the event"),
     ("printf fprintf vprintf vfprintf dprintf perror puts fputs putchar", ["lib"],
-     ["lib/base/log.c", "lib/sim/", "lib/system/observe/snapshot_print.c"], "goes round the log: use gy_log()"),
+     ["lib/base/log/log.c", "lib/sim/", "lib/system/observe/snapshot_print.c"], "goes round the log: use gy_log()"),
     ("malloc calloc realloc reallocarray free aligned_alloc posix_memalign strdup strndup", ["lib"],
-     ["lib/base/", "lib/sim/process/memory.c"], "goes round the one way to the heap: use base/memory.h or a pool"),
+     ["lib/base/", "lib/sim/process/memory.c"], "goes round the one way to the heap: use base/memory/memory.h or a pool"),
     ("exit", ["lib"], [], "is the program's decision: return an error"),
 ]
 

@@ -10,7 +10,7 @@
 #include <gyre/log.h>
 
 #include "actor/class_info.h"
-#include "base/log.h"
+#include "base/log/log.h"
 
 struct gy_home;
 struct gy_house;

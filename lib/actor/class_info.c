@@ -8,7 +8,7 @@
 
 #include "actor/class_log.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 static void read_class(struct gy_class_info *info)
 {

@@ -15,8 +15,8 @@
 
 #include "actor/home.h"
 #include "base/clock.h"
-#include "base/log_limit.h"
-#include "base/memory.h"
+#include "base/log/log_limit.h"
+#include "base/memory/memory.h"
 
 enum { LINES_A_WINDOW = 10, WINDOW_MS = 1000, WHOSE_BYTES = GY_CLASS_NAME_BYTES + 16 };
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/sized.h"
 
 static int check_routes(const struct gyre_route *route, const struct gy_log *log)

@@ -20,8 +20,8 @@
 #include "actor/slots.h"
 #include "actor/upper_ops.h"
 #include "base/atomic.h"
-#include "base/log_limit.h"
-#include "base/size_pools.h"
+#include "base/log/log_limit.h"
+#include "base/memory/size_pools.h"
 #include "base/sized.h"
 #include "loop/loop.h"
 

@@ -10,7 +10,7 @@
 
 #include "actor/home.h"
 #include "actor/house.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 int gy_slots_init(struct gy_slots *slots, uint32_t cookie_seed)
 {

@@ -14,8 +14,8 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/log.h"
-#include "base/memory.h"
+#include "base/log/log.h"
+#include "base/memory/memory.h"
 
 enum { BYTES_MAX = 4096 }; /* no structure of ours comes near; a size above it is a stray value */
 

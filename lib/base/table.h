@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/size_pools.h"
+#include "base/memory/size_pools.h"
 
 enum { GY_TABLE_FIRST = 8, GY_TABLE_LOAD = 2, GY_TABLE_SHRINK_FROM = 4 * GY_TABLE_FIRST };
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "buffer/buffer.h"
 
 static int grow(struct gy_address_table *addresses)

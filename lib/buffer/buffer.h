@@ -11,7 +11,7 @@
 #include <gyre/buffer.h>
 #include <gyre/number.h>
 
-#include "base/poison.h"
+#include "base/memory/poison.h"
 #include "buffer/page.h"
 #include "buffer/pools.h"
 

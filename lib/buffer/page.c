@@ -7,8 +7,8 @@
  */
 #include "buffer/page.h"
 
-#include "base/memory.h"
-#include "base/poison.h"
+#include "base/memory/memory.h"
+#include "base/memory/poison.h"
 #include "buffer/pools.h"
 
 /* The memory behind the head of a page of the pool or of the heap. */

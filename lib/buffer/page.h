@@ -3,8 +3,8 @@
  * from the loop's pool, is a large one from the heap, or describes memory of somebody else's. The
  * users of a page are counted, with plain numbers, because a loop's pages never leave the loop: its
  * slices, and whoever may still put bytes into it. That is the kernel, for a page of its ring of
- * buffers, until a completion says that it is full; channel/input.c gives the kernel's share to the
- * last slice then. The last user returns the page to where it came from.
+ * buffers, until a completion says that it is full; channel/input/input.c gives the kernel's share
+ * to the last slice then. The last user returns the page to where it came from.
  *
  * A page knows how much of it was ever given to slices. What lies beyond belongs to nobody, so the
  * one slice that ends there may grow into it, also when other slices of the page are shared or on

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "base/pool.h"
+#include "base/memory/pool.h"
 #include "buffer/address_table.h"
 #include "loop/loop.h"
 

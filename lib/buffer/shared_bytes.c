@@ -12,7 +12,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 struct gyre_bytes {
 	uint64_t references;

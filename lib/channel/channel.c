@@ -6,15 +6,15 @@
  */
 #include "channel/channel.h"
 #include "channel/channel_actor.h"
-#include "channel/input.h"
+#include "channel/input/input.h"
 
 #include <errno.h>
 
 #include "actor/stack/stack.h"
 #include "channel/half_close.h"
-#include "channel/output.h"
-#include "channel/water_marks.h"
-#include "channel/zero_copy.h"
+#include "channel/output/output.h"
+#include "channel/output/water_marks.h"
+#include "channel/output/zero_copy.h"
 #include "ring/socket.h"
 
 enum { GENERATIONS = 251 }; /* from one channel's operations to the next one's; odd */

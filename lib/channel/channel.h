@@ -17,10 +17,10 @@
 #include "buffer/buffer.h"
 #include "channel/channel_mailbox.h"
 #include "channel/channel_state.h"
-#include "channel/deferred.h"
 #include "channel/endpoint.h"
-#include "channel/pipeline.h"
-#include "channel/reset_watch.h"
+#include "channel/input/reset_watch.h"
+#include "channel/pipeline/deferred.h"
+#include "channel/pipeline/pipeline.h"
 
 enum gy_channel_type {
 	GY_CHANNEL_STREAM, /* over TCP */

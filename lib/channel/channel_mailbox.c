@@ -13,7 +13,7 @@
 #include "actor/address_text.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/channel.h"
 #include "channel/channel_log.h"
 

@@ -7,7 +7,7 @@
 
 #include "actor/address_text.h"
 #include "channel/channel.h"
-#include "channel/output.h"
+#include "channel/output/output.h"
 
 /* ---- stages ---- */
 

@@ -11,9 +11,9 @@
 #include "channel/channel.h"
 #include "channel/channel_actor.h"
 #include "channel/endpoint.h"
-#include "channel/output.h"
-#include "channel/pipeline.h"
-#include "channel/zero_copy.h"
+#include "channel/output/output.h"
+#include "channel/output/zero_copy.h"
+#include "channel/pipeline/pipeline.h"
 #include "ring/descriptor.h"
 
 enum { LENT_QUARTERS_MAX = 3, SHARES = 8 };

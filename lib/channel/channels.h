@@ -16,10 +16,10 @@
 #include "actor/home.h"
 #include "buffer/page.h"
 #include "buffer/pools.h"
-#include "channel/buffer_waiters.h"
-#include "channel/byte_budget.h"
 #include "channel/channel_mailbox.h"
-#include "channel/reset_watch.h"
+#include "channel/input/buffer_waiters.h"
+#include "channel/input/reset_watch.h"
+#include "channel/output/byte_budget.h"
 
 struct gyre_buffer;
 struct gyre_channel;

@@ -17,8 +17,8 @@
 
 #include "actor/stack/stack.h"
 #include "channel/channel.h"
-#include "channel/input.h"
-#include "channel/output.h"
+#include "channel/input/input.h"
+#include "channel/output/output.h"
 
 /* ---- orders ---- */
 

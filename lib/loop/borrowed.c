@@ -3,7 +3,7 @@
  */
 #include "loop/borrowed.h"
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 bool gy_outbox_may_borrow(struct gy_outbox *outbox)
 {

@@ -28,7 +28,7 @@
 
 #include <pthread.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 enum {
 	POOLS_MAX = GY_NODE_FROM_HEAP - GY_NODE_FOREIGN,

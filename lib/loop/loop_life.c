@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/reader.h"
 #include "base/thread.h"
 #include "loop/borrowed.h"

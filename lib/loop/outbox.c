@@ -3,7 +3,7 @@
  * chain over with one exchange. A chain is flushed when a phase ends, when it has 64 nodes, and at
  * once when the peer is parked and the node is mail. Nodes that only return home wake nobody.
  */
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "loop/borrowed.h"
 #include "loop/foreign_nodes.h"
 #include "loop/loop.h"

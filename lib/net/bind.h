@@ -9,7 +9,7 @@
 
 #include <gyre/socket_address.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 /* An address of a socket of @type; on failure one line goes to the log. */
 int gy_bind_parse(const char *text, int type, const struct gy_log *log,

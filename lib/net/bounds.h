@@ -10,7 +10,7 @@
 #include <gyre/actor.h>
 #include <gyre/channel.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 struct gy_bound {
 	const char *name; /* of the option */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/environment.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "net/net_state.h"
 #include "ring/descriptor.h"
 #include "ring/socket.h"

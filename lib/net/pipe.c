@@ -16,7 +16,7 @@
 #include "base/sized.h"
 #include "channel/channel.h"
 #include "channel/file/pipe.h"
-#include "channel/water_marks.h"
+#include "channel/output/water_marks.h"
 #include "net/pending_open.h"
 #include "ring/descriptor.h"
 

@@ -10,7 +10,7 @@
 #include <gyre/channel.h>
 #include <gyre/socket_address.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "net/socket_option.h"
 
 struct gy_listen_params {

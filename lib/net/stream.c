@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "channel/water_marks.h"
+#include "channel/output/water_marks.h"
 #include "net/bounds.h"
 #include "net/socket_option.h"
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 int gy_id_table_set(struct gy_id_table *peers, uint16_t id, void *thing)
 {

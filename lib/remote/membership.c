@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/node.h"
 #include "remote/node_address.h"
 

@@ -12,7 +12,7 @@
 #include <gyre/listen.h>
 #include <gyre/name.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "channel/tls/tls.h"
 #include "net/texts.h"

@@ -10,7 +10,7 @@
 #include <gyre/socket_address.h>
 
 #include "actor/home.h"
-#include "base/log_limit.h"
+#include "base/log/log_limit.h"
 #include "remote/id_table.h"
 #include "remote/membership.h"
 #include "remote/peer/peer_state.h"

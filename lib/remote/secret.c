@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/random.h"
 #include "remote/link/link.h"
 #include "remote/node.h"

@@ -8,7 +8,7 @@
 #include <gyre/node.h>
 
 #include "actor/mail/mail.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/message/service_report.h"
 #include "remote/message/stream_wire.h"
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 enum {
 	COMPLETIONS_PER_ENTRY = 4,

@@ -22,7 +22,7 @@
 #include <sys/epoll.h>
 
 #include "base/list.h"
-#include "base/size_pools.h"
+#include "base/memory/size_pools.h"
 #include "base/table.h"
 #include "ring/ring_private.h"
 

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "ring/epoll.h"
 
 enum { ALWAYS = EPOLLHUP | EPOLLERR }; /* told of unasked */

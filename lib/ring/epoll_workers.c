@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/thread.h"
 #include "ring/epoll.h"
 

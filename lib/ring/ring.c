@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "ring/epoll.h"
 #include "ring/ring_private.h"
 

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 struct gy_ring;
 struct gy_op;

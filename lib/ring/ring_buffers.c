@@ -31,8 +31,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/memory.h"
-#include "base/poison.h"
+#include "base/memory/memory.h"
+#include "base/memory/poison.h"
 #include "ring/ring_private.h"
 
 enum {

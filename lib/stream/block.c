@@ -4,7 +4,7 @@
  */
 #include "stream/block.h"
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 struct gy_block *gy_block_make(const struct gyre_type *type, uint32_t count)
 {

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "stream/port.h"
 

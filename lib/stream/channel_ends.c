@@ -12,7 +12,7 @@
 #include <gyre/move.h>
 
 #include "actor/mail/mail.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "stream/channel_ends.h"
 #include "stream/port.h"
 #include "stream/post.h"

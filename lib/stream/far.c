@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "actor/mail/tail.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/types.h"
 #include "stream/port.h"
 

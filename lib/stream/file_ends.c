@@ -13,7 +13,7 @@
 #include <gyre/move.h>
 #include <gyre/stream_ends.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "buffer/shared_bytes.h"
 #include "stream/island.h"

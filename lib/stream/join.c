@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "stream/graph.h"
 
 /* ---- merge ---- */

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "stream/graph.h"
 
 enum { WAITING_DEFAULT = 128, WAITING_MAX = 1 << 20 };

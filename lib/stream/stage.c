@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 void gy_stage_cancel_inputs(struct gy_stage *stage, int reason)
 {

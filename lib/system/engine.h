@@ -6,7 +6,7 @@
 
 #include <gyre/system.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 /* Where a program has chosen none, the environment may. -EINVAL, and a line in the log, when that
  * names no engine. */

@@ -11,7 +11,7 @@
 
 #include <gyre/offload.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "gyre_config.h"
 #include "system/engine.h"
 

@@ -5,7 +5,7 @@
 #ifndef GY_SYSTEM_PROCESS_H
 #define GY_SYSTEM_PROCESS_H
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 struct gy_worker;
 

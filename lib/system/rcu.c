@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/reader.h"
 #include "base/thread.h"
 

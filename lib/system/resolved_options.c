@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "net/texts.h"
 #include "system/machine/cpus.h"

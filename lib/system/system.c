@@ -11,8 +11,8 @@
 #include <gyre/name.h>
 
 #include "actor/class_log.h"
-#include "base/log_writer.h"
-#include "base/memory.h"
+#include "base/log/log_writer.h"
+#include "base/memory/memory.h"
 #include "base/random.h"
 #include "base/sized.h"
 #include "base/thread.h"

@@ -12,7 +12,7 @@
 #include <sys/signalfd.h>
 
 #include "actor/life/lifecycle.h"
-#include "base/log_writer.h"
+#include "base/log/log_writer.h"
 #include "base/thread.h"
 #include "ring/descriptor.h"
 #include "ring/signal.h"

@@ -42,7 +42,7 @@ CONFIG = """#define GY_ASSERT_LEVEL @level@
 #define GY_INSPECT 1
 #define GY_PLANTED_DELAYS 0
 """
-SOURCES = ["loop/wheel.c", "base/clock.c", "base/log.c", "base/log_buffer.c", "base/log_text.c", "base/log_writer.c", "base/memory.c",
+SOURCES = ["loop/wheel.c", "base/clock.c", "base/log/log.c", "base/log/log_buffer.c", "base/log/log_text.c", "base/log/log_writer.c", "base/memory/memory.c",
            "base/thread.c", "base/wakeup.c"]
 
 

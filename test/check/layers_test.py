@@ -14,9 +14,9 @@ class Layers(planted.PlantedTest):
         "lib/ring/ring.c": planted.IDEA + '#include <liburing.h>\n#include "base/list.h"\n',
         "lib/loop/wheel.h": planted.IDEA + "#include <net/if.h>\n",
         "lib/loop/wheel.c": WHEEL,
-        "lib/channel/input.c": planted.IDEA + '#include "channel/channel.h"\n',
+        "lib/channel/input/input.c": planted.IDEA + '#include "channel/channel.h"\n',
         "lib/channel/channel.h": planted.IDEA + '#include "loop/wheel.h"\n',
-        "lib/channel/events.c": planted.IDEA + '#include "channel/file/region.h"\n',
+        "lib/channel/pipeline/events.c": planted.IDEA + '#include "channel/file/region.h"\n',
         "lib/channel/file/region.h": planted.IDEA + '#include "channel/channel.h"\n',
         "lib/channel/codec/codec.h": planted.IDEA + '#include "channel/channel.h"\n',
         "lib/channel/codec/line.c": planted.IDEA + '#include "channel/codec/codec.h"\n',
@@ -44,8 +44,8 @@ class Layers(planted.PlantedTest):
         self.assert_content()
 
     def test_catches_a_room_that_the_core_of_its_floor_knows(self):
-        self.plant("lib/channel/input.c", planted.IDEA + '#include "channel/codec/codec.h"\n')
-        self.assert_caught("lib/channel/input.c:4:", "the core of floor channel must not know")
+        self.plant("lib/channel/input/input.c", planted.IDEA + '#include "channel/codec/codec.h"\n')
+        self.assert_caught("lib/channel/input/input.c:4:", "the core of floor channel must not know")
 
     def test_catches_a_room_that_knows_another(self):
         self.plant("lib/channel/codec/line.c", planted.IDEA + '#include "channel/tls/tls.h"\n')
@@ -63,14 +63,19 @@ class Layers(planted.PlantedTest):
         self.plant("lib/actor/mail/send.c", planted.IDEA + '#include "actor/stack/stack.h"\n')
         self.assert_content()
 
+    def test_takes_the_parts_of_a_core_for_the_core(self):
+        self.plant("lib/channel/channel.c", planted.IDEA + '#include "channel/output/output.h"\n')
+        self.plant("lib/channel/tls/tls.c", planted.IDEA + '#include "channel/input/input.h"\n')
+        self.assert_content()
+
     def test_catches_another_room_in_a_file_with_an_exception(self):
-        self.plant("lib/channel/events.c", planted.IDEA + '#include "channel/file/region.h"\n'
+        self.plant("lib/channel/pipeline/events.c", planted.IDEA + '#include "channel/file/region.h"\n'
                    '#include "channel/tls/tls.h"\n')
-        self.assert_caught("lib/channel/events.c:5:")
+        self.assert_caught("lib/channel/pipeline/events.c:5:")
 
     def test_catches_an_exception_that_is_not_needed(self):
-        self.plant("lib/channel/events.c", planted.IDEA + '#include "channel/channel.h"\n')
-        self.assert_caught("lib/channel/events.c:", "take the exception back")
+        self.plant("lib/channel/pipeline/events.c", planted.IDEA + '#include "channel/channel.h"\n')
+        self.assert_caught("lib/channel/pipeline/events.c:", "take the exception back")
 
     def test_catches_a_room_of_a_floor_above(self):
         self.plant("lib/loop/wheel.c", WHEEL + '#include "channel/tls/tls.h"\n')

@@ -131,14 +131,14 @@ class Sizes(planted.PlantedTest):
         self.caught("#define GY_COPY(a, b) \\\n\tstrcpy(a, b)\n", "planted.c:5: strcpy()")
 
     def test_allows_the_heap_in_base_and_printing_in_the_log(self):
-        self.content(BODY % "\tfree(malloc(1));\n", path="lib/base/memory.c")
-        self.content(BODY % "\tfprintf(stderr, x);\n", path="lib/base/log.c")
+        self.content(BODY % "\tfree(malloc(1));\n", path="lib/base/memory/memory.c")
+        self.content(BODY % "\tfprintf(stderr, x);\n", path="lib/base/log/log.c")
 
     def test_allows_programs_to_print_and_to_wait(self):
         self.content(BODY % "\tprintf(x);\n\tsleep(1);\n\texit(1);\n", path="apps/echo.c")
 
     def test_catches_printing_elsewhere_in_base(self):
-        self.caught(BODY % "\tprintf(x);\n", path="lib/base/pool.c")
+        self.caught(BODY % "\tprintf(x);\n", path="lib/base/memory/pool.c")
 
     def test_catches_sleep_in_a_test(self):
         self.caught(BODY % "\tusleep(1);\n", path="test/stress/inbox.c")

@@ -18,8 +18,8 @@ class Tree(planted.PlantedTest):
         "apps/examples/timer.c": planted.IDEA,
         "include/meson.build": "files('gyre/api.h')\n",
         "include/gyre/api.h": planted.IDEA,
-        "lib/meson.build": "files('base/log.c')\n",
-        "lib/base/log.c": planted.IDEA,
+        "lib/meson.build": "files('base/log/log.c')\n",
+        "lib/base/log/log.c": planted.IDEA,
         "test/meson.build": "unit_tests = {'base': ['list_test']}\nstress = ['inbox']\n"
                             "system = ['echo_test.py']\n",
         "test/unit/base/list_test.c": planted.IDEA,

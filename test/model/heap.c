@@ -1,10 +1,10 @@
 /*
- * The heap of a model, in the place of lib/base/memory.c: each run begins with an empty one and
- * gets the same addresses, and nothing is given out twice, so that any use after free is seen.
+ * The heap of a model, in the place of lib/base/memory/memory.c: each run begins with an empty one
+ * and gets the same addresses, and nothing is given out twice, so that any use after free is seen.
  */
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "engine.h"
 
 enum { LINES = HEAP_BYTES / GY_CACHE_LINE };

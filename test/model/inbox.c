@@ -4,7 +4,7 @@
  */
 #include "base/inbox.h"
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "model.h"
 
 enum { PRODUCERS = 2, NODES = 2 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/log_writer.h"
+#include "base/log/log_writer.h"
 #include "base/macros.h"
 #include "model.h"
 

@@ -2,7 +2,7 @@
  * Parking, and threads that are no loops: a loop has nothing to do and goes to sleep while two of
  * them post to it. A post that does not wake it is never run.
  */
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "rig.h"
 
 enum { POSTERS = 2, POSTS = 2 };

@@ -3,7 +3,7 @@
  */
 #include "rig.h"
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 struct rig rig;
 

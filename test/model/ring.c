@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "model.h"
 
 enum { WAKES_MAX = 8 };

@@ -3,7 +3,7 @@
  * on its way to sleep. The nodes come from the pool of the loop that sends and go back to it, in
  * chains that wake nobody; at the end each pool has all that it gave out, and nothing twice.
  */
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "rig.h"
 
 enum { LOOPS = 2, MAIL_KIND = GY_NODE_KINDS, HOPS_MAX = 2, BYTES = 128 };

@@ -10,7 +10,7 @@
 #include "actor/mail/mail.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "rig.h"
 
 enum { LOOPS = 2, WORKERS_MAX = 3, NUMBERS = 2 };

@@ -5,7 +5,7 @@
  */
 #include "loop/steal_ring.h"
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "model.h"
 
 enum { JOBS = 2 };

@@ -139,7 +139,7 @@ FAULTS = [
     # ---- channel ----
     {
         "name": "second-cancel-is-never-sent",
-        "file": "lib/channel/input.c",
+        "file": "lib/channel/input/input.c",
         "old": "\t\tgy_channel_set_input(channel, 0, GY_INPUT_CANCELLED);\n",
         "new": "",
         "says": "A receive that was cancelled once counts as cancelled for ever, so a later one of the "
@@ -147,14 +147,14 @@ FAULTS = [
     },
     {
         "name": "reading-stays-paused",
-        "file": "lib/channel/output.c",
+        "file": "lib/channel/output/output.c",
         "old": "\tgy_channel_remove_no_read(channel, GY_NO_READ_PAUSED);\n",
         "new": "",
         "says": "A channel that has stopped reading since its output was full never reads again.",
     },
     {
         "name": "closes-before-its-output-is-sent",
-        "file": "lib/channel/linger.c",
+        "file": "lib/channel/output/linger.c",
         "old": "\tif (channel->output.first == NULL && channel->zero_copies == NULL &&\n",
         "new": "\tif (channel->zero_copies == NULL &&\n",
         "says": "A channel whose peer has ended its side is closed at once, though output is queued.",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "loop/foreign_nodes.h"
 
 static uint64_t allocations; /* atomic, as all of these */

@@ -1,6 +1,6 @@
 /*
- * The heap of a test program, in the place of base/memory.c: it can be made to have no more, from
- * an allocation on that is told by its number, and it knows how many are out. So a test goes
+ * The heap of a test program, in the place of base/memory/memory.c: it can be made to have no more,
+ * from an allocation on that is told by its number, and it knows how many are out. So a test goes
  * through a piece of work again and again, each time with one allocation more, until none fails;
  * then each of them has failed once, and each time with all that followed it.
  */

@@ -11,7 +11,7 @@
 #include "actor/mail/send.h"
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 enum { ERRNO_MAX = 4095 };
 

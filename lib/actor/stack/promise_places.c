@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 int gy_promise_places_init(struct gy_home *home)
 {

@@ -17,8 +17,8 @@
 #include <gyre/codec.h>
 
 #include "buffer/buffer.h"
-#include "channel/deferred.h"
-#include "channel/pipeline.h"
+#include "channel/pipeline/deferred.h"
+#include "channel/pipeline/pipeline.h"
 
 struct gy_codec;
 

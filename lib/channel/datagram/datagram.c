@@ -6,7 +6,7 @@
  */
 #include "channel/datagram/datagram.h"
 #include "actor/stack/stack.h"
-#include "channel/input.h"
+#include "channel/input/input.h"
 
 #include <errno.h>
 

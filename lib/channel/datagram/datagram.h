@@ -11,7 +11,7 @@
 #define GY_CHANNEL_DATAGRAM_DATAGRAM_H
 
 #include "channel/connector.h"
-#include "channel/output.h"
+#include "channel/output/output.h"
 
 enum {
 	GY_DATAGRAM_BYTES_MAX = 65507, /* that fit into a packet of IPv4 */

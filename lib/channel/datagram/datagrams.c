@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/datagram/datagram.h"
 
 enum { LENT_QUARTERS_MAX = 3 };

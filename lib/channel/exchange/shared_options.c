@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/macros.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/channel_mailbox.h"
 
 struct gy_shared_options {

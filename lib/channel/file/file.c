@@ -22,7 +22,7 @@
 #include "actor/mail/mailbox.h"
 #include "buffer/buffer.h"
 #include "channel/file/kept.h"
-#include "channel/output.h"
+#include "channel/output/output.h"
 #include "ring/descriptor.h"
 #include "ring/kernel.h"
 #include "ring/sanitize.h"

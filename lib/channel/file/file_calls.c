@@ -15,7 +15,7 @@
 #include "base/sized.h"
 #include "buffer/buffer.h"
 #include "channel/file/file.h"
-#include "channel/output.h"
+#include "channel/output/output.h"
 
 enum { MODE_DEFAULT = 0666 };
 

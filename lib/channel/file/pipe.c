@@ -20,8 +20,8 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-#include "channel/input.h"
-#include "channel/output.h"
+#include "channel/input/input.h"
+#include "channel/output/output.h"
 #include "ring/descriptor.h"
 
 static bool has_output_fd(const struct gyre_channel *channel)

@@ -24,8 +24,8 @@
 #include "channel/file/file.h"
 #include "channel/file/kept.h"
 #include "channel/file/pipe.h"
-#include "channel/output.h"
-#include "channel/pipeline.h"
+#include "channel/output/output.h"
+#include "channel/pipeline/pipeline.h"
 #include "ring/descriptor.h"
 
 enum {

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "channel/output.h"
+#include "channel/output/output.h"
 #include "channel/tls/tls.h"
 
 enum {

@@ -13,7 +13,7 @@
 
 #include <gyre/tls.h>
 
-#include "base/log_limit.h"
+#include "base/log/log_limit.h"
 #include "buffer/buffer.h"
 #include "channel/channel.h"
 

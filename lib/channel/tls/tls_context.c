@@ -20,7 +20,7 @@
 #include "actor/house.h"
 #include "actor/log_of.h"
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "channel/tls/tls.h"
 

@@ -7,7 +7,7 @@
 #include <openssl/x509.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/tls/tls.h"
 
 /* The text that was written to @bio, from the heap. */

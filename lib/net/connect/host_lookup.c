@@ -16,7 +16,7 @@
 #include "actor/mail/stash.h"
 #include "actor/stack/budget.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "buffer/socket_address.h"
 #include "channel/channels.h"

@@ -2,7 +2,7 @@
  * The options of sockets for datagrams, kept behind the call: one that is bound elsewhere later is
  * to be like the first. Texts and groups stand behind them, in the same piece of memory.
  */
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "net/datagram/datagram.h"
 #include "net/texts.h"
 

@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "buffer/socket_address.h"
 #include "channel/channel.h"
 #include "net/datagram/datagram.h"

@@ -23,7 +23,7 @@
 
 #include "actor/life/graceful_stop.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "buffer/socket_address.h"
 #include "channel/endpoint.h"
 #include "net/listen/accepted.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "actor/mail/send.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "buffer/socket_address.h"
 
 static const uint64_t burst_ns = GYRE_MILLISECONDS(100);

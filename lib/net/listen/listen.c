@@ -11,7 +11,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
 #include "base/clock.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "buffer/socket_address.h"
 #include "channel/channel_actor.h"

@@ -20,7 +20,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "net/fd_passing.h"
 #include "net/listen/acceptor.h"
 #include "net/listen/admission.h"

@@ -14,7 +14,7 @@
 
 #include "actor/life/node_loss.h"
 #include "actor/mail/send.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/link/link.h"
 #include "remote/message/fragments.h"
 #include "remote/message/outgoing.h"

@@ -33,7 +33,7 @@
 
 #include <gyre/tls.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/channel.h"
 #include "remote/link/link_beat.h"
 #include "remote/link/link_dial.h"

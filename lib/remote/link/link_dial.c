@@ -16,7 +16,7 @@
 
 #include <gyre/connect.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/random.h"
 #include "remote/link/in_flight.h"
 #include "remote/link/link.h"

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/link/link.h"
 #include "remote/link/link_handshake.h"
 #include "remote/link/links.h"

@@ -15,8 +15,8 @@
 #include <errno.h>
 
 #include "base/environment.h"
-#include "base/log_limit.h"
-#include "base/memory.h"
+#include "base/log/log_limit.h"
+#include "base/memory/memory.h"
 #include "channel/channel.h"
 #include "remote/link/link.h"
 #include "remote/link/links.h"

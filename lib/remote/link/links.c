@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/link/link.h"
 #include "remote/link/link_beat.h"
 #include "remote/link/link_flush.h"

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/link/link.h"
 #include "remote/node.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 enum { ROOM_FIRST = 256 };
 

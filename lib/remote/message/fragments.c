@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/channel.h"
 #include "remote/link/in_flight.h"
 #include "remote/link/link.h"

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 void gy_heads_init(struct gy_heads *heads)
 {

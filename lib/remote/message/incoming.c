@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/channel.h"
 #include "remote/link/link.h"
 #include "remote/link/link_handshake.h"

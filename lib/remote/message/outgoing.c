@@ -18,7 +18,7 @@
 #include "actor/mail/send.h"
 #include "actor/mail/tail.h"
 #include "channel/channel.h"
-#include "channel/output.h"
+#include "channel/output/output.h"
 #include "remote/link/link_dial.h"
 #include "remote/link/link_flush.h"
 #include "remote/message/encode.h"

@@ -23,7 +23,7 @@
 #include <inttypes.h>
 
 #include "actor/life/node_loss.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/random.h"
 #include "remote/link/links.h"
 #include "remote/node.h"

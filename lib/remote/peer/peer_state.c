@@ -19,7 +19,7 @@
 
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/id_table.h"
 #include "remote/link/links.h"
 #include "remote/node.h"

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "ring/epoll.h"
 #include "sim/disk/disk.h"
 #include "sim/scheduler.h"

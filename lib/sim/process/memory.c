@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "base/memory.h"
-#include "base/poison.h"
+#include "base/memory/memory.h"
+#include "base/memory/poison.h"
 #include "sim/scheduler.h"
 #include "sim/wrapped.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/macros.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "sim/scheduler.h"
 #include "sim/wrapped.h"
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/directory/group_keeper.h"
 #include "system/system.h"
 

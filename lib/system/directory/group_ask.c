@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/directory/groups.h"
 #include "system/system.h"
 

@@ -29,7 +29,7 @@
 #include "actor/mail/send.h"
 #include "base/atomic.h"
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/directory/directory.h"
 #include "system/system.h"
 

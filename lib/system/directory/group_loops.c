@@ -9,7 +9,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"
 #include "system/system.h"

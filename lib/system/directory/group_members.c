@@ -7,7 +7,7 @@
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/directory/directory.h"
 #include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"

@@ -7,7 +7,7 @@
 
 #include "actor/log_of.h"
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "system/directory/directory.h"
 #include "system/directory/group_keeper.h"

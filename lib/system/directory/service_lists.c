@@ -8,7 +8,7 @@
 
 #include "base/atomic.h"
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/directory/services.h"
 
 enum { CAPACITY_FIRST = 4, FEW = 64, LEFT_MAX_PART = 8 };

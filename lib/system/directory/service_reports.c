@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/message/service_report.h"
 #include "system/directory/directory.h"
 

@@ -10,7 +10,7 @@
 #include "actor/stack/stack.h"
 #include "base/atomic.h"
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/random.h"
 #include "remote/node.h"
 #include "system/directory/directory.h"

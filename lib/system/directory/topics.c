@@ -11,7 +11,7 @@
 #include "actor/stack/stack.h"
 #include "base/atomic.h"
 #include "base/happens.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "system/directory/directory.h"
 #include "system/system.h"

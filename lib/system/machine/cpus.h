@@ -4,7 +4,7 @@
 #ifndef GY_SYSTEM_MACHINE_CPUS_H
 #define GY_SYSTEM_MACHINE_CPUS_H
 
-#include "base/log.h"
+#include "base/log/log.h"
 
 /* The CPU and memory that a loop uses. */
 struct gy_cpu_place {

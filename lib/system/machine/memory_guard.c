@@ -15,7 +15,7 @@
 #include <gyre/event.h>
 #include <gyre/overload.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/thread.h"
 #include "channel/channels.h"
 #include "loop/foreign_nodes.h"

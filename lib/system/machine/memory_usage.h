@@ -5,7 +5,7 @@
 #ifndef GY_SYSTEM_MACHINE_MEMORY_USAGE_H
 #define GY_SYSTEM_MACHINE_MEMORY_USAGE_H
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "system/machine/kernel_file.h"
 
 enum { GY_MEMORY_USAGE_CGROUPS_MAX = 8 };

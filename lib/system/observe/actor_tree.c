@@ -19,7 +19,7 @@
 #include "actor/address_text.h"
 #include "actor/home.h"
 #include "actor/life/children.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 enum {
 	DEPTH_MAX = 10,

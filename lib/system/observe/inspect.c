@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/log_writer.h"
-#include "base/memory.h"
+#include "base/log/log_writer.h"
+#include "base/memory/memory.h"
 #include "base/sized.h"
 #include "channel/channels.h"
 #include "system/observe/actor_tree.h"

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/thread.h"
 #include "system/system.h"
 #include "system/threads.h"

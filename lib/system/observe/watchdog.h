@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "base/log_limit.h"
+#include "base/log/log_limit.h"
 #include "system/system.h"
 #include "system/threads.h"
 

@@ -28,7 +28,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/wakeup.h"
 #include "loop/foreign_nodes.h"
 #include "system/directory/groups.h"

@@ -21,7 +21,7 @@
 #include "actor/stack/budget.h"
 #include "actor/stack/stack.h"
 #include "base/cpus.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "base/thread.h"
 #include "system/offload_view.h"
 #include "system/outside_count.h"

@@ -1,7 +1,7 @@
 /*
  * Damage to pools and hash tables.
  */
-#include "base/pool.h"
+#include "base/memory/pool.h"
 
 #include "base/table.h"
 #include "walkers.h"

@@ -5,7 +5,7 @@
 #include "actor/class_log.h"
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "loop/borrowed.h"
 #include "ring_engine.h"
 

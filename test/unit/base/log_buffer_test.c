@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log_buffer.h"
+#include "base/log/log_buffer.h"
 
 enum { BYTES = 4096, ROUNDS = 5000 };
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/log_limit.h"
+#include "base/log/log_limit.h"
 
 enum { LINES = 3, WINDOW_MS = 1000, THREADS = 4, LINES_OF_THREAD = 10000 };
 

@@ -12,7 +12,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/log/log.h"
 
 static int lines;
 static enum gyre_log_level last_level;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/log_text.h"
+#include "base/log/log_text.h"
 
 enum { LIMIT = GY_LOG_LINE_BYTES - 1 };
 

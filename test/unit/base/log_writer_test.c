@@ -13,7 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/clock.h"
-#include "base/log_writer.h"
+#include "base/log/log_writer.h"
 
 enum { BYTES = 4096, LINES_MAX = 1000, LINE_BYTES = 300, LOOPS = 3, HANG_SECONDS = 60 };
 

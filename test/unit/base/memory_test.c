@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 
 static void *trim(void *arg)
 {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/size_pools.h"
+#include "base/memory/memory.h"
+#include "base/memory/size_pools.h"
 
 enum { OBJECTS = 500, OBJECT_BYTES = 96 };
 

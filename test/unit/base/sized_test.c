@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/sized.h"
 
 enum { THREADS = 4, ROUNDS = 200 };

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel/output.h"
+#include "channel/output/output.h"
 #include "rig.h"
 
 TestSuite(channel, .timeout = 120);

@@ -16,7 +16,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/mailbox.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "channel/datagram/datagram.h"
 #include "echo.h"
 #include "ring_engine.h"

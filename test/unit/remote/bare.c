@@ -13,7 +13,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "remote/message/outgoing.h"
 #include "remote/message/route.h"
 #include "remote/node.h"

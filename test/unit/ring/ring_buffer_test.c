@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#include "base/poison.h"
+#include "base/memory/poison.h"
 #include "gyre_config.h"
 #include "ring/ring_private.h"
 #include "ring/ring_support.h"

@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "base/poison.h"
+#include "base/memory/poison.h"
 #include "gyre_config.h"
 #include "ring/ring_private.h"
 #include "ring/ring_support.h"

@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 #include <stddef.h>
 
-#include "base/log_buffer.h"
+#include "base/log/log_buffer.h"
 #include "loop/foreign_nodes.h"
 #include "system/directory/groups.h"
 #include "system/system.h"

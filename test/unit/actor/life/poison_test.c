@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/poison.h"
+#include "base/memory/poison.h"
 
 /* In a pool that nothing else uses, so that its memory stays as it is. */
 struct page {

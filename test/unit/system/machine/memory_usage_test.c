@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "base/memory.h"
+#include "base/memory/memory.h"
 #include "system/machine/memory_usage.h"
 #include "system/plant.h"
 

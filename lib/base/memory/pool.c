@@ -1,0 +1,237 @@
+/*
+ * Growing and shrinking of pools. A pool grows by a quarter of what it has, from 8 to 64 objects at
+ * a time: each object is an allocation of its own, so that shrinking gives memory back one by one.
+ */
+#include "base/memory/pool.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/memory/memory.h"
+
+enum { GROW_MIN = 8, GROW_MAX = 64, TEXT_BYTES = 256 };
+
+void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
+{
+	*pool = (struct gy_pool){ .name = name, .object_bytes = (uint32_t)object_bytes };
+}
+
+void gy_pool_know_all(struct gy_pool *pool)
+{
+	gy_assert(pool->total == 0);
+	pool->is_known = true;
+}
+
+/* ---- what is free, of all ---- */
+
+/*
+ * A free object holds, in its first bytes, its index in @free. Any other object is told from it by
+ * a look at @free: a sparse set, after P. Briggs and L. Torczon. Another thread may write to an
+ * object that is out meanwhile, and a free one may be poison, so the sanitizers leave out these two
+ * functions.
+ */
+__attribute__((no_sanitize_address)) static void mark_free(const struct gy_pool *pool,
+							   uint32_t from)
+{
+	for (uint32_t i = from; i < pool->free_count; i++) {
+		*(volatile uint64_t *)pool->free[i] = i;
+	}
+}
+
+__attribute__((no_sanitize_address, no_sanitize_thread)) static bool
+is_marked(const struct gy_pool *pool, const void *object, uint32_t from)
+{
+	uint64_t at = *(const volatile uint64_t *)object;
+
+	return at >= from && at < pool->free_count && pool->free[at] == object;
+}
+
+/* Forgets the free objects from @from on, which are about to be freed. */
+static void forget_free(const struct gy_pool *pool, uint32_t from)
+{
+	uint32_t left = 0;
+
+	mark_free(pool, from);
+	for (uint32_t i = 0; i < pool->total; i++) {
+		if (!is_marked(pool, pool->all[i], from)) {
+			pool->all[left++] = pool->all[i];
+		}
+	}
+	gy_assert(left == pool->total - (pool->free_count - from));
+}
+
+void gy_pool_check(const struct gy_pool *pool)
+{
+	uint32_t known = 0;
+
+	gy_assert(pool->free_count <= pool->capacity);
+	mark_free(pool, 0);
+	for (uint32_t i = 0; i < pool->free_count; i++) {
+		gy_assert(is_marked(pool, pool->free[i], i) &&
+			  !is_marked(pool, pool->free[i], i + 1));
+	}
+	if (!pool->is_known) {
+		return;
+	}
+	gy_assert(pool->free_count <= pool->total && pool->total <= pool->capacity);
+	for (uint32_t i = 0; i < pool->total; i++) {
+		known += is_marked(pool, pool->all[i], 0);
+	}
+	gy_assert(known == pool->free_count);
+}
+
+void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg)
+{
+	if (!pool->is_known || pool->free_count == pool->total) {
+		return;
+	}
+	mark_free(pool, 0);
+	for (uint32_t i = 0; i < pool->total; i++) {
+		if (!is_marked(pool, pool->all[i], 0)) {
+			lost(arg, pool->all[i]);
+		}
+	}
+}
+
+/* ---- growing and shrinking ---- */
+
+void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
+{
+	uint32_t total = gy_load_relaxed(&pool->total);
+	uint32_t free_count = gy_load_relaxed(&pool->free_count);
+
+	/* Another thread may have changed one between the two loads. */
+	total = total < free_count || (int32_t)total < 0 ? free_count : total;
+	sum->used += total - free_count;
+	sum->free += free_count;
+	sum->bytes += (uint64_t)total * pool->object_bytes;
+}
+
+int32_t gy_pool_fini(struct gy_pool *pool)
+{
+	int32_t out = (int32_t)(pool->total - pool->free_count);
+
+	for (uint32_t i = 0; i < pool->free_count; i++) {
+		gy_memory_put(pool->free[i]);
+	}
+	pool->free_count = 0;
+	if (pool->free != NULL) {
+		gy_memory_put((void *)(pool->free - 1));
+	}
+	pool->free = NULL;
+	gy_memory_put((void *)pool->all);
+	pool->all = NULL;
+	pool->total = 0;
+	pool->capacity = 0;
+	return out;
+}
+
+static int resize(void ***array, uint32_t count, uint32_t capacity)
+{
+	void **moved = (void **)gy_memory_resize((void *)*array, count * sizeof(void *),
+						 capacity * sizeof(void *));
+
+	if (moved == NULL) {
+		return -ENOMEM;
+	}
+	*array = moved;
+	return 0;
+}
+
+/* The array of free objects has a NULL before its first element. */
+static int resize_free(struct gy_pool *pool, uint32_t capacity)
+{
+	void **array = pool->free == NULL ? NULL : pool->free - 1;
+	int r = resize(&array, pool->free_count + 1, capacity + 1);
+
+	if (r == 0) {
+		array[0] = NULL;
+		pool->free = array + 1;
+	}
+	return r;
+}
+
+static int reserve(struct gy_pool *pool, uint32_t objects)
+{
+	uint32_t capacity = pool->capacity == 0 ? GROW_MAX : pool->capacity;
+
+	while (capacity < objects) {
+		capacity *= 2;
+	}
+	if (capacity == pool->capacity) {
+		return 0;
+	}
+	if (resize_free(pool, capacity) < 0 ||
+	    (pool->is_known && resize(&pool->all, pool->total, capacity) < 0)) {
+		return -ENOMEM;
+	}
+	pool->capacity = capacity;
+	return 0;
+}
+
+int gy_pool_grow(struct gy_pool *pool)
+{
+	/* A pool that freed more objects of others than it made has a negative total. */
+	uint32_t total = (int32_t)pool->total < 0 ? 0 : pool->total;
+	uint32_t wanted = total / 4;
+	uint32_t got = 0;
+
+	wanted = wanted < GROW_MIN ? GROW_MIN : wanted > GROW_MAX ? GROW_MAX : wanted;
+	if (reserve(pool, total + wanted) < 0) {
+		return -ENOMEM;
+	}
+	while (got < wanted) {
+		void *object = gy_memory_get_raw(pool->object_bytes);
+
+		if (object == NULL) {
+			break;
+		}
+		if (pool->is_known) {
+			pool->all[pool->total] = object;
+		}
+		gy_count(&pool->total, 1);
+		gy_pool_push(pool, object);
+		got++;
+	}
+	pool->grown += got;
+	return got > 0 ? 0 : -ENOMEM;
+}
+
+void gy_pool_put_surplus(struct gy_pool *pool, void *object)
+{
+	gy_assert(!pool->is_known);
+	gy_memory_put(object);
+	gy_store_relaxed(&pool->total, pool->total - 1);
+}
+
+void gy_pool_put_twice(const struct gy_pool *pool)
+{
+	char text[TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text),
+		       "a %s is freed that was freed or given away before: of %u, all are free; a "
+		       "call that takes a %s owns it from then on",
+		       pool->name, (unsigned)pool->total, pool->name);
+	gy_assert_failed(text, __FILE__, __LINE__);
+}
+
+bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
+{
+	bool used = pool->used;
+
+	pool->used = false;
+	if (used) {
+		return true;
+	}
+	if (pool->is_known && pool->free_count > keep) {
+		forget_free(pool, keep);
+	}
+	while (pool->free_count > keep) {
+		uint32_t last = pool->free_count - 1;
+
+		gy_memory_put(pool->free[last]);
+		gy_store_relaxed(&pool->free_count, last);
+		gy_store_relaxed(&pool->total, pool->total - 1);
+	}
+	return false;
+}
