@@ -13,11 +13,11 @@
  *		frame->wants = PQconnectPoll(frame->database);
  *	}
  *
- * apps/examples/postgres.c goes on from there; the page of files and descriptors says how libcurl
- * and hiredis fit. gyre neither reads nor closes such a descriptor. Readiness is level-triggered,
- * as by poll(2). A descriptor must stay open while a wait or a watch for it is under way: the
- * kernel would go on with what was open there. An actor that waits for a descriptor is not stolen
- * by other loops meanwhile.
+ * apps/examples/channels/postgres.c goes on from there; the page of files and descriptors says how
+ * libcurl and hiredis fit. gyre neither reads nor closes such a descriptor. Readiness is
+ * level-triggered, as by poll(2). A descriptor must stay open while a wait or a watch for it is
+ * under way: the kernel would go on with what was open there. An actor that waits for a descriptor
+ * is not stolen by other loops meanwhile.
  */
 #ifndef GYRE_DESCRIPTOR_H
 #define GYRE_DESCRIPTOR_H

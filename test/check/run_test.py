@@ -7,7 +7,7 @@ import planted
 
 ECHO = '#!/bin/sh\\necho "echo:$*"\\nexit 5\\n'
 TIMER = '#!/bin/sh\\necho "timer:$*"\\nexit 6\\n'
-LISTED = ("one of:\n  echo\nor of these examples:\n  timer             Timers: what a timer shows.\n"
+LISTED = ("one of:\n  echo\nor of these examples of actors:\n  timer             Timers: what a timer shows.\n"
           "or of the steps of apps/tutorial/README.md:\n  step1             Step 1: a greeting.\n")
 
 
@@ -27,7 +27,7 @@ class Run(planted.PlantedTest):
                    'mkdir -p "$2/apps/tutorial"\n'
                    'cp "$2/apps/examples/gyre-example-timer" "$2/apps/tutorial/gyre-tutorial-step1"\n', 0o755)
         self.plant("apps/tutorial/step1.c", "/*\n * Step 1: a greeting.\n */\n")
-        self.plant("apps/examples/timer.c", "/*\n * Timers: what a timer shows.\n *\n * More.\n */\n")
+        self.plant("apps/examples/actors/timer.c", "/*\n * Timers: what a timer shows.\n *\n * More.\n */\n")
 
     def run_it(self, *arguments):
         environment = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"])

@@ -625,12 +625,12 @@ def test_tls():
 
 
 def examples():
-    return sorted(os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SOURCES, "*.c*")))
+    return sorted(os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SOURCES, "*", "*.c*")))
 
 
 def check_form(name):
     """It is short, and its comment begins with a line that scripts/run can print."""
-    source = glob.glob(os.path.join(SOURCES, f"{name}.c*"))[0]
+    source = glob.glob(os.path.join(SOURCES, "*", f"{name}.c*"))[0]
     with open(source, encoding="utf-8") as file:
         lines = file.read().splitlines()
     expect(len(lines) <= LINES_MAX, f"{len(lines)} lines, at most {LINES_MAX}")
