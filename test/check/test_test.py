@@ -166,6 +166,26 @@ class Test(planted.PlantedTest):
             self.assertNotEqual(process.wait(), 0)
             self.assertEqual(beside.read(), "")
 
+    def test_leaves_no_test_behind_when_it_is_told_to_end(self):
+        held = MESON.replace("test)\n", 'test)\n[ "$3" != "$ROOT/build-test/clang" ] || '
+                             '{ exec > "$ROOT/pipe"; echo begun; exec sleep 1000; }\n')
+        self.plant("bin/meson", held, 0o755)
+        os.mkfifo(self.path("pipe"))
+        with subprocess.Popen([self.path("scripts/test")], env=self.environment(),
+                              stdout=subprocess.DEVNULL) as process, \
+                open(self.path("pipe"), encoding="ascii") as beside:
+            self.assertEqual(beside.readline(), "begun\n")
+            process.terminate()
+            self.assertNotEqual(process.wait(), 0)
+            self.assertEqual(beside.read(), "")
+
+    def test_shows_what_was_run_beside_others_in_one_piece(self):
+        self.plant("bin/meson", MESON.replace("test)\n", 'test)\necho "$3"\n'), 0o755)
+        lines = self.run_it()[1]
+        for name in ("clang", "release", "tsan"):
+            after = lines.index(f"{self.root}/build-test/{name}")
+            self.assertRegex(lines[after - 1], f"^== {name}: tested ")
+
     def test_takes_the_compiler_whose_thread_sanitizer_starts(self):
         self.compiler("clang", "exit 66")
         status, lines, _ = self.run_it()
