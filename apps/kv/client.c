@@ -23,21 +23,21 @@ static void end_transaction(struct client *client)
 	client->queue_place = HERE;
 }
 
-static void multi(struct call *call)
+static const char *multi(struct call *call)
 {
 	if (call->client->in_transaction) {
-		reply_text(call->out, "-ERR MULTI calls can not be nested\r\n");
-	} else {
-		call->client->in_transaction = true;
-		reply_text(call->out, "+OK\r\n");
+		return "-ERR MULTI calls can not be nested\r\n";
 	}
+	call->client->in_transaction = true;
+	return OK;
 }
 
-static void discard(struct call *call)
+static const char *discard(struct call *call)
 {
-	reply_text(call->out,
-		   call->client->in_transaction ? "+OK\r\n" : "-ERR DISCARD without MULTI\r\n");
+	bool applies = call->client->in_transaction;
+
 	end_transaction(call->client);
+	return applies ? OK : "-ERR DISCARD without MULTI\r\n";
 }
 
 static void queue(struct call *call, struct slice raw)
@@ -63,29 +63,30 @@ static void queue(struct call *call, struct slice raw)
 	reply_text(call->out, refusal != NULL ? refusal : "+QUEUED\r\n");
 }
 
-static void exec(struct call *call)
+static const char *exec(struct call *call)
 {
 	struct client *client = call->client;
+	bool is_spoilt = client->is_spoilt;
 	struct call each = *call;
 
 	if (!client->in_transaction) {
-		reply_text(call->out, "-ERR EXEC without MULTI\r\n");
-	} else if (client->is_spoilt) {
-		reply_text(call->out,
-			   "-EXECABORT Transaction discarded because of previous errors.\r\n");
-	} else {
-		reply_head(call->out, '*', (int64_t)client->queued);
+		return "-ERR EXEC without MULTI\r\n";
+	}
+	if (!is_spoilt) {
+		(void)reply_head(call->out, '*', (int64_t)client->queued);
 		call_run_text(&each, (struct slice){ client->queue.bytes, client->queue.count });
 	}
 	end_transaction(client);
+	return is_spoilt ? "-EXECABORT Transaction discarded because of previous errors.\r\n"
+			 : NULL;
 }
 
 /* ---- running commands ---- */
 
-static void quit(struct call *call)
+static const char *quit(struct call *call)
 {
 	call->client->is_closing = true;
-	reply_text(call->out, "+OK\r\n");
+	return OK;
 }
 
 /* What needs no shard: a refusal, or that a command was queued. */
@@ -95,12 +96,13 @@ static bool is_answered(struct call *call, struct slice raw)
 
 	if (!call_is_valid(call)) {
 		client->is_spoilt = client->in_transaction;
-	} else if (client_subscriptions(client) > 0 && !client->resp3 &&
+	} else if (client->names != NULL && !client->resp3 &&
 		   (call->command->flags & SUBSCRIBED) == 0) {
-		reply_error(call->out,
-			    "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
-			    "/ QUIT / RESET are allowed in this context",
-			    call->command->name);
+		(void)reply_format(
+			call->out,
+			"-ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
+			"/ QUIT / RESET are allowed in this context",
+			call->command->name);
 	} else if (client->in_transaction && (call->command->flags & IMMEDIATE) == 0) {
 		queue(call, raw);
 	} else {
@@ -213,7 +215,7 @@ static void refuse_protocol(struct client *client)
 	struct text *out = round_out(client);
 	size_t from = out->count;
 
-	reply_error(out, "ERR Protocol error: %s", client->shard->args.error);
+	(void)reply_format(out, "-ERR Protocol error: %s", client->shard->args.error);
 	round_replied(client, from);
 	client->is_closing = true;
 }

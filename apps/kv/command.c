@@ -12,9 +12,8 @@
 
 enum { SLOTS = 256, SHOWN_BYTES_MAX = 128 };
 
-static const struct command *const tables[] = { string_commands, key_commands,	  member_commands,
-						order_commands,	 pubsub_commands, server_commands,
-						client_commands };
+static const struct command *const tables[] = { value_commands, collection_commands,
+						pubsub_commands, server_commands, client_commands };
 static const struct command *slots[SLOTS]; /* by the hash of a name */
 
 static const struct command **slot_of(struct slice name)
@@ -46,7 +45,6 @@ void call_set(struct call *call, const struct slice *args, size_t count)
 	call->count = count;
 	call->command = *slot_of(args[0]);
 	call->hash = 0;
-	call->link = NULL;
 	if (call->command != NULL && call->command->keys > 0 && count > 1) {
 		call->hash = hash_of(args[1]);
 	}
@@ -64,8 +62,8 @@ static void refuse_unknown(const struct call *call)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "'%.*s' ",
 					 (int)(count < room ? count : room), call->args[i].bytes);
 	}
-	reply_error(call->out, "ERR unknown command '%.*s', with args beginning with: %s",
-		    SHOWN(call->args[0]), text);
+	(void)reply_format(call->out, "-ERR unknown command '%.*s', with args beginning with: %s",
+			   SHOWN(call->args[0]), text);
 }
 
 /* Whether the command is known and has as many arguments as it wants; if not, it is refused. */
@@ -80,10 +78,10 @@ bool call_is_valid(const struct call *call)
 			   : call->count < (size_t)-command->arity ||
 				     (command->keys == 2 && call->count % 2 == 0) ||
 				     ((command->flags & PAIRS) != 0 && call->count % 2 != 0)) {
-		reply_error(call->out, "ERR wrong number of arguments for '%s' command",
-			    command->name);
+		(void)reply_format(call->out, "-ERR wrong number of arguments for '%s' command",
+				   command->name);
 	} else if (command->keys > 0 && call->args[1].count > KEY_BYTES_MAX) {
-		reply_error(call->out, "ERR a key has at most %d bytes", KEY_BYTES_MAX);
+		(void)reply_format(call->out, "-ERR a key has at most %d bytes", KEY_BYTES_MAX);
 	} else {
 		return true;
 	}
@@ -120,25 +118,24 @@ static bool find_key(struct call *call)
 {
 	const struct command *command = call->command;
 
-	call->link = shard_find(call->shard, call->hash, call->args[1]);
-	call->item = *call->link;
-	if (call->item != NULL && call->item->type != command->type) {
+	call->item = shard_find(call->shard, call->hash, call->args[1]);
+	if (call->item != NULL && call->item->type != command->type && command->type != ANY) {
 		reply_text(call->out, WRONG_TYPE);
 	} else if (call->item != NULL || command->missing == RUN) {
 		return true;
 	} else if (command->missing == MAKE) {
-		call->item = shard_add(call->shard, call->hash, call->args[1], 0);
+		call->item = shard_make(call->shard, call->hash, call->args[1], 0);
 		if (call->item != NULL) {
 			call->item->type = command->type;
 			return true;
 		}
 		reply_text(call->out, OUT_OF_MEMORY);
 	} else if (command->missing == NIL) {
-		reply_null(call->out);
+		(void)reply_value(call->out, NULL);
 	} else if (command->missing == ZERO) {
-		reply_head(call->out, ':', 0);
+		(void)reply_head(call->out, ':', 0);
 	} else {
-		reply_list(call->out, (char)command->missing, 0);
+		(void)reply_list(call->out, (char)command->missing, 0);
 	}
 	return false;
 }
@@ -147,13 +144,17 @@ void call_run(struct call *call)
 {
 	const struct command *command = call->command;
 	const struct kv *kv = call->shard->kv;
+	const char *reply;
 
 	call->shard->counts[COMMANDS]++;
 	call->item = NULL;
 	if ((command->flags & GROWS) != 0 && memory_used() > kv->memory_max / kv->loops) {
 		reply_text(call->out, OUT_OF_MEMORY);
 	} else if (command->type == NONE || find_key(call)) {
-		command->run(call);
+		reply = command->run(call);
+		if (reply != NULL) {
+			reply_text(call->out, reply);
+		}
 		if (call->item != NULL && call->item->type != STRING &&
 		    item_length(call->item) == 0) {
 			shard_remove(call->shard, call->item);
@@ -206,8 +207,8 @@ bool call_time(const struct call *call, size_t index, int64_t unit, uint64_t bas
 	}
 	if ((time <= 0 && !is_past) || __builtin_mul_overflow(time, unit, &time) ||
 	    __builtin_add_overflow(time, (int64_t)base_ms, ret_ms)) {
-		reply_error(call->out, "ERR invalid expire time in '%s' command",
-			    call->command->name);
+		(void)reply_format(call->out, "-ERR invalid expire time in '%s' command",
+				   call->command->name);
 		return false;
 	}
 	return true;
@@ -228,22 +229,6 @@ bool call_range(const struct call *call, size_t index, size_t total, size_t *ret
 	last = last >= count ? count - 1 : last >= 0 ? last : last < -count ? -1 : last + count;
 	*ret_first = (size_t)first;
 	*ret_end = first > last ? (size_t)first : (size_t)last + 1;
-	return true;
-}
-
-/* How many are to be popped, by the argument behind the key or one. */
-bool call_pop_count(const struct call *call, size_t *ret_count)
-{
-	size_t there = call->item == NULL ? 0 : item_length(call->item);
-	int64_t count = 1;
-
-	if (call->count > 3) {
-		return call_refuse(call, SYNTAX_ERROR);
-	}
-	if (call->count == 3 && (!slice_integer(call->args[2], &count) || count < 0)) {
-		return call_refuse(call, "-ERR value is out of range, must be positive\r\n");
-	}
-	*ret_count = (uint64_t)count > there ? there : (size_t)count;
 	return true;
 }
 

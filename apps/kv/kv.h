@@ -9,11 +9,12 @@
  *	command.c  how a command is found, checked and run
  *	resp.c     the protocol: commands in, replies out
  *	tree.c     trees of items, of which all that is kept is made
- *	strings.c, keys.c, members.c, orders.c, pubsub.c, server.c: the commands
+ *	values.c, collections.c, pubsub.c, server.c: the commands
  */
 #ifndef APPS_KV_KV_H
 #define APPS_KV_KV_H
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include <gyre/gyre.h>
@@ -55,7 +56,7 @@ struct text {
 
 /* ---- tree.c ---- */
 
-enum type { NONE, STRING, LIST, SET, SORTED_SET, HASH };
+enum type { NONE, STRING, LIST, SET, SORTED_SET, HASH, ANY };
 
 /* What is kept: a key, a member of a hash or a set, an element of a list. */
 struct item {
@@ -80,17 +81,16 @@ uint64_t hash_of(struct slice key);
 uint64_t random_number(void);
 uint64_t memory_used(void);
 struct item *item_create(double score, struct slice key, size_t value_bytes);
-struct item *item_resize(struct item **link, size_t value_bytes);
 void item_clear(struct item *item);
 void item_destroy(struct item *item);
-struct item **tree_find(struct item **tree, double score, struct slice key);
+struct item *tree_find(struct item *tree, double score, struct slice key);
 size_t tree_rank(const struct item *tree, double score, struct slice key, bool inclusive);
 void tree_insert(struct item **tree, size_t rank, struct item *item);
 struct item *tree_take(struct item **tree, size_t rank);
-struct item *tree_add(struct item **tree, double score, struct slice key, size_t value_bytes);
-struct item *tree_put(struct item **tree, double score, struct slice key, struct slice value);
+struct item *tree_make(struct item **tree, double score, struct slice key, size_t value_bytes);
+bool tree_put(struct item **tree, double score, struct slice key, struct slice value);
 void tree_remove(struct item **tree, double score, struct slice key);
-void tree_visit(struct item *tree, size_t first, size_t end, bool back, item_fn visit, void *arg);
+void tree_visit(struct item *tree, ssize_t first, ssize_t end, bool back, item_fn visit, void *arg);
 void tree_destroy(struct item *tree);
 
 static inline size_t tree_count(const struct item *tree)
@@ -126,17 +126,21 @@ struct args {
 
 ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max);
 void text_add(struct text *text, const void *bytes, size_t count);
-void reply_head(struct text *text, char kind, int64_t number);
 void reply_text(struct text *text, const char *bytes); /* as it is */
-void reply_bulk(struct text *text, struct slice bulk);
-void reply_string(struct text *text, const char *bytes);
-void reply_list(struct text *text, char kind, size_t count);
-void reply_null(struct text *text);
-void reply_double(struct text *text, double number);
-__attribute__((format(printf, 2, 3))) void reply_error(struct text *text, const char *format, ...);
-bool slice_is(struct slice slice, const char *word); /* in letters of any case */
+bool slice_is(struct slice slice, const char *word);   /* in letters of any case */
+size_t slice_among(struct slice slice, const char *const words[], size_t count);
 bool slice_integer(struct slice slice, int64_t *ret_number);
 bool slice_double(struct slice slice, double *ret_number);
+
+/* All return NULL: a command may end with one. */
+const char *reply_head(struct text *text, char kind, int64_t number);
+const char *reply_bulk(struct text *text, struct slice bulk);
+const char *reply_string(struct text *text, const char *bytes);
+const char *reply_value(struct text *text, const struct item *item);
+const char *reply_list(struct text *text, char kind, size_t count);
+const char *reply_double(struct text *text, double number);
+__attribute__((format(printf, 2, 3))) const char *reply_format(struct text *text,
+							       const char *format, ...);
 
 /* ---- shard.c ---- */
 
@@ -153,11 +157,11 @@ enum figure { KEYS, EXPIRING, EXPIRED, MEMORY, COMMANDS, CLIENTS, CONNECTIONS, F
 struct shard {
 	struct kv *kv;
 	uint32_t index;
-	uint64_t now_ms;       /* of the Unix epoch, when the present commands came */
-	struct args args;      /* of the present command */
-	struct text out;       /* replies to the present client */
-	size_t cursor;	       /* of what looks for keys whose time is over */
-	struct item *names[2]; /* of channels and patterns: see pubsub.c */
+	uint64_t now_ms;    /* of the Unix epoch, when the present commands came */
+	struct args args;   /* of the present command */
+	struct text out;    /* replies to the present client */
+	size_t cursor;	    /* of what looks for keys whose time is over */
+	struct item *names; /* of channels and patterns: see pubsub.c */
 	uint64_t counts[FIGURES];
 	_Atomic uint64_t figures[FIGURES]; /* the same for other loops, now and then */
 	struct item *trees[SHARD_TREES];
@@ -169,8 +173,8 @@ int shard_init(struct gyre_system *system, uint32_t loop, void *kv, void **ret_s
 void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv);
 void shard_look_at_clock(struct shard *shard);
 void shard_show_figures(struct shard *shard);
-struct item **shard_find(struct shard *shard, uint64_t hash, struct slice key);
-struct item *shard_add(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes);
+struct item *shard_find(struct shard *shard, uint64_t hash, struct slice key);
+struct item *shard_make(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes);
 void shard_remove(struct shard *shard, struct item *item);
 void shard_clear(struct shard *shard);
 void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms);
@@ -196,7 +200,8 @@ enum missing { RUN, MAKE, NIL = '$', ZERO = ':', NO_LIST = '*', NO_SET = '~', NO
 
 struct command {
 	const char *name;
-	void (*run)(struct call *call);
+	/* Returns a reply that is always the same, or NULL when it has written one. */
+	const char *(*run)(struct call *call);
 	int arity; /* with the name; negative: at least */
 	uint32_t flags;
 	uint32_t keys;	/* 0: none; 1: the first argument; 2: each second argument */
@@ -210,9 +215,8 @@ struct call {
 	const struct command *command;
 	const struct slice *args;
 	size_t count;
-	uint64_t hash;	    /* of the key */
-	struct item **link; /* to the key, if the command wants a type */
-	struct item *item;
+	uint64_t hash;	   /* of the key */
+	struct item *item; /* of the key, if the command wants a type */
 	struct shard *shard;
 	struct text *out;
 	struct gyre_stack *stack;
@@ -220,9 +224,10 @@ struct call {
 };
 
 /* Each ends with one that has no name. */
-extern const struct command string_commands[], key_commands[], member_commands[], order_commands[],
-	pubsub_commands[], server_commands[], client_commands[];
+extern const struct command value_commands[], collection_commands[], pubsub_commands[],
+	server_commands[], client_commands[];
 
+#define OK	      "+OK\r\n"
 #define WRONG_TYPE    "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
 #define OUT_OF_MEMORY "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
 #define NO_INTEGER    "-ERR value is not an integer or out of range\r\n"
@@ -242,11 +247,8 @@ bool call_time(const struct call *call, size_t index, int64_t unit, uint64_t bas
 	       int64_t *ret_ms);
 bool call_range(const struct call *call, size_t index, size_t total, size_t *ret_first,
 		size_t *ret_end);
-bool call_pop_count(const struct call *call, size_t *ret_count);
 bool glob_match(struct slice pattern, struct slice text);
-void get_length(struct call *call);
-bool member_put(const struct call *call, struct slice name, struct slice value);
-double score_of(const struct item *member);
+const char *get_length(struct call *call);
 
 /* ---- client.c, pubsub.c and round.c ---- */
 
@@ -269,7 +271,7 @@ struct client {
 	size_t queued;	     /* commands of it */
 	int64_t queue_place; /* the shard they are for, or HERE */
 	uint64_t id;
-	struct item *names[2]; /* of channels and patterns that it is subscribed to */
+	struct item *names; /* of channels and patterns that it is subscribed to */
 	char name[64];
 };
 
@@ -277,7 +279,6 @@ extern const struct gyre_class client_class;
 
 int client_init(struct gyre_channel *channel, void *kv);
 bool client_can_reply(struct client *client);
-size_t client_subscriptions(const struct client *client);
 void client_unsubscribe(struct client *client);
 
 struct text *round_out(struct client *client);

@@ -28,87 +28,74 @@ static struct gyre_event_key topic_of(struct topic *topic, const struct shard *s
 					(uint32_t)(offsetof(struct topic, name) + name.count) };
 }
 
-static bool is_too_long(struct slice name)
-{
-	return name.count > sizeof(((struct topic *)NULL)->name);
-}
-
 /* ---- publishing ---- */
 
 struct publication {
-	struct call *call;
+	const struct call *call;
 	int64_t receivers;
 };
 
-static void publish_to(struct publication *publication, int kind, struct slice name)
+static void publish_to(struct item *topic_name, void *arg)
 {
+	struct publication *publication = (struct publication *)arg;
 	const struct call *call = publication->call;
+	struct slice name = item_key(topic_name);
+	bool is_pattern = topic_name->score == PATTERNS;
 	struct text text = { 0 };
 	struct gyre_bytes *bytes;
 	struct topic topic;
 	int count;
 
-	reply_text(&text, kind == PATTERNS ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
-	if (kind == PATTERNS) {
-		reply_bulk(&text, name);
+	if (is_pattern && !glob_match(name, call->args[1])) {
+		return;
 	}
-	reply_bulk(&text, call->args[1]);
-	reply_bulk(&text, call->args[2]);
+	reply_text(&text, is_pattern ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
+	if (is_pattern) {
+		(void)reply_bulk(&text, name);
+	}
+	(void)reply_bulk(&text, call->args[1]);
+	(void)reply_bulk(&text, call->args[2]);
 	bytes = text.failed ? NULL : gyre_bytes_create(text.bytes, text.count);
 	free(text.bytes);
 	count = bytes == NULL ? 0
 			      : gyre_publish(call->stack, gyre_new(call->stack, published, bytes),
-					     topic_of(&topic, call->shard, kind, name));
+					     topic_of(&topic, call->shard,
+						      is_pattern ? PATTERNS : CHANNELS, name));
 	publication->receivers += count > 0 ? count : 0;
 }
 
-static void publish_if_it_matches(struct item *pattern, void *arg)
-{
-	struct publication *publication = (struct publication *)arg;
-
-	if (glob_match(item_key(pattern), publication->call->args[1])) {
-		publish_to(publication, PATTERNS, item_key(pattern));
-	}
-}
-
-static void publish(struct call *call)
+static const char *publish(struct call *call)
 {
 	struct publication publication = { .call = call };
-	struct item **names = call->shard->names;
-	struct slice channel = call->args[1];
+	struct item *names = call->shard->names;
+	struct item *channel = tree_find(names, CHANNELS, call->args[1]);
 
-	if (*tree_find(&names[CHANNELS], (double)hash_of(channel), channel) != NULL) {
-		publish_to(&publication, CHANNELS, channel);
+	if (channel != NULL) {
+		publish_to(channel, &publication);
 	}
-	tree_visit(names[PATTERNS], 0, tree_count(names[PATTERNS]), false, publish_if_it_matches,
-		   &publication);
-	reply_head(call->out, ':', publication.receivers);
+	tree_visit(names, (ssize_t)tree_rank(names, PATTERNS, (struct slice){ 0 }, false),
+		   SSIZE_MAX, false, publish_to, &publication);
+	return reply_head(call->out, ':', publication.receivers);
 }
 
 /* ---- subscribing ---- */
 
-size_t client_subscriptions(const struct client *client)
-{
-	return tree_count(client->names[0]) + tree_count(client->names[1]);
-}
-
 static void reply_subscribed(const struct call *call, struct slice name)
 {
-	reply_head(call->out, call->out->resp3 ? '>' : '*', 3);
-	reply_string(call->out, call->command->name);
+	(void)reply_head(call->out, call->out->resp3 ? '>' : '*', 3);
+	(void)reply_string(call->out, call->command->name);
 	if (name.bytes == NULL) {
-		reply_null(call->out);
+		(void)reply_value(call->out, NULL);
 	} else {
-		reply_bulk(call->out, name);
+		(void)reply_bulk(call->out, name);
 	}
-	reply_head(call->out, ':', (int64_t)client_subscriptions(call->client));
+	(void)reply_head(call->out, ':', (int64_t)tree_count(call->client->names));
 }
 
 /* Counts the clients of a shard that are subscribed to a name. */
 static bool count_name(struct shard *shard, int kind, struct slice name, uint64_t change)
 {
-	double hash = (double)hash_of(name);
-	const struct item *item = *tree_find(&shard->names[kind], hash, name);
+	const struct item *item = tree_find(shard->names, kind, name);
 	uint64_t count = 0;
 
 	if (item != NULL) {
@@ -116,40 +103,46 @@ static bool count_name(struct shard *shard, int kind, struct slice name, uint64_
 	}
 	count += change;
 	if (count == 0) {
-		tree_remove(&shard->names[kind], hash, name);
+		tree_remove(&shard->names, kind, name);
 		return true;
 	}
-	return tree_put(&shard->names[kind], hash, name,
-			(struct slice){ (const char *)&count, sizeof(count) }) != NULL;
+	return tree_put(&shard->names, kind, name,
+			(struct slice){ (const char *)&count, sizeof(count) });
+}
+
+/* Of a name that was taken from those of the client. */
+static void end_subscription(struct client *client, struct item *name)
+{
+	struct topic topic;
+
+	(void)gyre_unsubscribe(gyre_context_stack(client->ctx), &gyre_type_published,
+			       topic_of(&topic, client->shard, (int)name->score, item_key(name)));
+	(void)count_name(client->shard, (int)name->score, item_key(name), UINT64_MAX);
 }
 
 static void unsubscribe_from(struct client *client, int kind, struct slice name)
 {
-	double hash = (double)hash_of(name);
-	struct topic topic;
+	struct item *own = tree_find(client->names, kind, name);
 
-	if (*tree_find(&client->names[kind], hash, name) != NULL) {
-		(void)gyre_unsubscribe(gyre_context_stack(client->ctx), &gyre_type_published,
-				       topic_of(&topic, client->shard, kind, name));
-		(void)count_name(client->shard, kind, name, UINT64_MAX);
-		tree_remove(&client->names[kind], hash, name);
+	if (own != NULL) {
+		end_subscription(client, own);
+		tree_remove(&client->names, kind, name);
 	}
 }
 
 static bool subscribe_to(struct client *client, int kind, struct slice name)
 {
 	const struct gyre_subscribe_options options = { .waiting_max = PUSHES_MAX };
-	double hash = (double)hash_of(name);
 	struct topic topic;
 
-	if (*tree_find(&client->names[kind], hash, name) != NULL) {
+	if (tree_find(client->names, kind, name) != NULL) {
 		return true;
 	}
-	if (!count_name(client->shard, kind, name, 1)) {
+	if (!tree_put(&client->names, kind, name, SLICE(""))) {
 		return false;
 	}
-	if (tree_put(&client->names[kind], hash, name, SLICE("")) == NULL) {
-		(void)count_name(client->shard, kind, name, UINT64_MAX);
+	if (!count_name(client->shard, kind, name, 1)) {
+		tree_remove(&client->names, kind, name);
 		return false;
 	}
 	if (gyre_subscribe(gyre_context_stack(client->ctx), &gyre_type_published,
@@ -160,56 +153,53 @@ static bool subscribe_to(struct client *client, int kind, struct slice name)
 	return true;
 }
 
-static void subscribe(struct call *call)
+static const char *subscribe(struct call *call)
 {
 	for (size_t i = 1; i < call->count; i++) {
-		if (is_too_long(call->args[i])) {
-			(void)call_refuse(call, "-ERR the name of a channel is too long\r\n");
-			return;
+		if (call->args[i].count > sizeof(((struct topic *)NULL)->name)) {
+			return "-ERR the name of a channel is too long\r\n";
 		}
 		if (!subscribe_to(call->client, call->command->variant, call->args[i])) {
-			(void)call_refuse(call, OUT_OF_MEMORY);
-			return;
+			return OUT_OF_MEMORY;
 		}
 		reply_subscribed(call, call->args[i]);
 	}
+	return NULL;
 }
 
-static void unsubscribe(struct call *call)
+/* From the names of the arguments; without any, from all. */
+static const char *unsubscribe(struct call *call)
 {
 	int kind = call->command->variant;
-	struct item **own = &call->client->names[kind];
+	struct client *client = call->client;
+	size_t first = tree_rank(client->names, kind, (struct slice){ 0 }, false);
+	size_t end = tree_rank(client->names, kind, (struct slice){ 0 }, true);
 
 	for (size_t i = 1; i < call->count; i++) {
-		unsubscribe_from(call->client, kind, call->args[i]);
+		unsubscribe_from(client, kind, call->args[i]);
 		reply_subscribed(call, call->args[i]);
 	}
-	if (call->count == 1 && *own == NULL) {
+	if (call->count == 1 && first == end) {
 		reply_subscribed(call, (struct slice){ NULL, 0 });
 	}
-	while (call->count == 1 && *own != NULL) {
-		struct item *name = item_create(0, item_key(*own), 0);
+	for (; call->count == 1 && first < end; end--) {
+		struct item *name = tree_take(&client->names, first);
 
-		if (name == NULL) {
-			(void)call_refuse(call, OUT_OF_MEMORY);
-			return;
-		}
-		unsubscribe_from(call->client, kind, item_key(name));
+		end_subscription(client, name);
 		reply_subscribed(call, item_key(name));
 		item_destroy(name);
 	}
+	return NULL;
 }
 
 /* Of a client whose actor ends, and with that its subscriptions. */
 void client_unsubscribe(struct client *client)
 {
-	for (int kind = 0; kind < 2; kind++) {
-		while (client->names[kind] != NULL) {
-			struct item *name = tree_take(&client->names[kind], 0);
+	while (client->names != NULL) {
+		struct item *name = tree_take(&client->names, 0);
 
-			(void)count_name(client->shard, kind, item_key(name), UINT64_MAX);
-			item_destroy(name);
-		}
+		(void)count_name(client->shard, (int)name->score, item_key(name), UINT64_MAX);
+		item_destroy(name);
 	}
 }
 

@@ -11,13 +11,24 @@
 
 #include "kv.h"
 
-enum { NUMBER_BYTES_MAX = 24, PART_BYTES_MIN = 6 };
+enum { NUMBER_BYTES_MAX = 24, PART_BYTES_MIN = 6 }; /* with its kind and the end of the line */
 
 /* ---- numbers and words ---- */
 
 bool slice_is(struct slice slice, const char *word)
 {
 	return strlen(word) == slice.count && strncasecmp(slice.bytes, word, slice.count) == 0;
+}
+
+/* Which of some words it is, or @count. */
+size_t slice_among(struct slice slice, const char *const words[], size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && !slice_is(slice, words[i])) {
+		i++;
+	}
+	return i;
 }
 
 /* As Redis wants them: no plus, no leading zeros, no spaces. */
@@ -59,30 +70,27 @@ bool slice_double(struct slice slice, double *ret_number)
 
 /* ---- memory that grows ---- */
 
-static char *text_room(struct text *text, size_t count)
+/* Makes room for more. */
+static bool text_grow(struct text *text, size_t count)
 {
-	if (text->room - text->count < count) {
-		size_t room = 2 * text->count + count + 128;
-		char *bytes = text->failed || text->count + count > OUTPUT_BYTES_MAX
-				      ? NULL
-				      : (char *)realloc(text->bytes, room);
+	size_t room = 2 * text->count + count + 128;
+	char *bytes = text->failed || text->count + count > OUTPUT_BYTES_MAX
+			      ? NULL
+			      : (char *)realloc(text->bytes, room);
 
-		if (bytes == NULL) {
-			text->failed = true;
-			return NULL;
-		}
-		text->bytes = bytes;
-		text->room = room;
+	if (bytes == NULL) {
+		text->failed = true;
+		return false;
 	}
-	return text->bytes + text->count;
+	text->bytes = bytes;
+	text->room = room;
+	return true;
 }
 
 void text_add(struct text *text, const void *bytes, size_t count)
 {
-	char *room = text_room(text, count);
-
-	if (room != NULL) {
-		memcpy(room, bytes, count);
+	if (count > 0 && (text->room - text->count >= count || text_grow(text, count))) {
+		memcpy(text->bytes + text->count, bytes, count);
 		text->count += count;
 	}
 }
@@ -192,90 +200,72 @@ ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max)
 
 /* ---- replies ---- */
 
-static char *put_head(char *at, char kind, int64_t number)
-{
-	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-	char digits[NUMBER_BYTES_MAX];
-	char *digit = digits + sizeof(digits);
-
-	do {
-		*--digit = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest > 0);
-	if (number < 0) {
-		*--digit = '-';
-	}
-	*at++ = kind;
-	while (digit < digits + sizeof(digits)) {
-		*at++ = *digit++;
-	}
-	*at++ = '\r';
-	*at++ = '\n';
-	return at;
-}
-
-/* A kind of reply, a number, and the end of the line. */
-void reply_head(struct text *text, char kind, int64_t number)
-{
-	char *at = text_room(text, NUMBER_BYTES_MAX + 3);
-
-	if (at != NULL) {
-		text->count = (size_t)(put_head(at, kind, number) - text->bytes);
-	}
-}
-
-void reply_bulk(struct text *text, struct slice bulk)
-{
-	char *at = text_room(text, bulk.count + NUMBER_BYTES_MAX + 5);
-
-	if (at != NULL) {
-		at = put_head(at, '$', (int64_t)bulk.count);
-		memcpy(at, bulk.bytes, bulk.count);
-		at += bulk.count;
-		*at++ = '\r';
-		*at++ = '\n';
-		text->count = (size_t)(at - text->bytes);
-	}
-}
-
 void reply_text(struct text *text, const char *bytes)
 {
 	text_add(text, bytes, strlen(bytes));
 }
 
-void reply_string(struct text *text, const char *bytes)
+/* A kind of reply, a number, and the end of the line. */
+const char *reply_head(struct text *text, char kind, int64_t number)
 {
-	reply_bulk(text, (struct slice){ bytes, strlen(bytes) });
+	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+	char line[NUMBER_BYTES_MAX];
+	char *at = line + sizeof(line);
+
+	*--at = '\n';
+	*--at = '\r';
+	do {
+		*--at = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (number < 0) {
+		*--at = '-';
+	}
+	*--at = kind;
+	text_add(text, at, (size_t)(line + sizeof(line) - at));
+	return NULL;
+}
+
+const char *reply_bulk(struct text *text, struct slice bulk)
+{
+	(void)reply_head(text, '$', (int64_t)bulk.count);
+	text_add(text, bulk.bytes, bulk.count);
+	text_add(text, "\r\n", 2);
+	return NULL;
+}
+
+const char *reply_string(struct text *text, const char *bytes)
+{
+	return reply_bulk(text, (struct slice){ bytes, strlen(bytes) });
+}
+
+/* What an item holds; without an item, that there is none. */
+const char *reply_value(struct text *text, const struct item *item)
+{
+	if (item != NULL) {
+		return reply_bulk(text, item_value(item));
+	}
+	reply_text(text, text->resp3 ? "_\r\n" : "$-1\r\n");
+	return NULL;
 }
 
 /* An array of so many elements, which under RESP3 is a set ('~') or a map ('%') of pairs. */
-void reply_list(struct text *text, char kind, size_t count)
+const char *reply_list(struct text *text, char kind, size_t count)
 {
-	reply_head(text, text->resp3 ? kind : '*',
-		   (int64_t)(text->resp3 && kind == '%' ? count / 2 : count));
+	return reply_head(text, text->resp3 ? kind : '*',
+			  (int64_t)(text->resp3 && kind == '%' ? count / 2 : count));
 }
 
-void reply_null(struct text *text)
-{
-	reply_text(text, text->resp3 ? "_\r\n" : "$-1\r\n");
-}
-
-void reply_double(struct text *text, double number)
+const char *reply_double(struct text *text, double number)
 {
 	char digits[64];
 
 	(void)snprintf(digits, sizeof(digits), "%.17g", number);
-	if (text->resp3) {
-		reply_text(text, ",");
-		reply_text(text, digits);
-		reply_text(text, "\r\n");
-	} else {
-		reply_string(text, digits);
-	}
+	return text->resp3 ? reply_format(text, ",%s", digits) : reply_string(text, digits);
 }
 
-/* What clients have sent may be part of it, but it stays one line. */
-void reply_error(struct text *text, const char *format, ...)
+/* A reply of one line. What clients have sent may be part of it, but no end of a line. */
+const char *reply_format(struct text *text, const char *format, ...)
 {
 	char line[512];
 	va_list arguments;
@@ -286,7 +276,7 @@ void reply_error(struct text *text, const char *format, ...)
 	for (char *at = line; (at = strpbrk(at, "\r\n")) != NULL;) {
 		*at = ' ';
 	}
-	reply_text(text, "-");
 	reply_text(text, line);
 	reply_text(text, "\r\n");
+	return NULL;
 }

@@ -133,9 +133,9 @@ static void add_part(const struct call *call, uint32_t shard, enum kind kind,
 		entry.bytes = round->replies.count - entry.at;
 	} else {
 		entry.at = round->commands.count;
-		reply_head(&round->commands, '*', (int64_t)count);
+		(void)reply_head(&round->commands, '*', (int64_t)count);
 		for (size_t i = 0; i < count; i++) {
-			reply_bulk(&round->commands, args[i]);
+			(void)reply_bulk(&round->commands, args[i]);
 		}
 		entry.bytes = round->commands.count - entry.at;
 	}
@@ -156,7 +156,7 @@ void round_add_spread(const struct call *call)
 	}
 	from = call->client->round->replies.count;
 	if (is_list) {
-		reply_head(&call->client->round->replies, '*', (int64_t)parts);
+		(void)reply_head(&call->client->round->replies, '*', (int64_t)parts);
 		round_replied(call->client, from);
 	}
 	for (size_t i = 0; i < parts; i++) {
@@ -223,7 +223,7 @@ int round_visit(struct gyre_stack *stack)
 			continue;
 		}
 		if (entry->queued > 0) {
-			reply_head(call.out, '*', (int64_t)entry->queued);
+			(void)reply_head(call.out, '*', (int64_t)entry->queued);
 		}
 		call_run_text(&call,
 			      (struct slice){ round->commands.bytes + entry->at, entry->bytes });
@@ -260,7 +260,7 @@ static void deliver_part(struct round *round, struct text *out, struct slice rep
 	if (round->error[0] != '\0') {
 		reply_text(out, round->error);
 	} else if (reply.bytes[0] == ':') {
-		reply_head(out, ':', round->sum);
+		(void)reply_head(out, ':', round->sum);
 	} else {
 		text_add(out, reply.bytes, reply.count);
 	}

@@ -9,31 +9,27 @@
 
 #define REDIS_VERSION "7.0.0" /* whose commands clients may expect */
 
-static void ping(struct call *call)
+static const char *ping(struct call *call)
 {
-	if (call->client != NULL && !call->out->resp3 && client_subscriptions(call->client) > 0) {
-		reply_head(call->out, '*', 2);
-		reply_string(call->out, "pong");
-		reply_bulk(call->out, call->count > 1 ? call->args[1] : SLICE(""));
-	} else if (call->count > 1) {
-		reply_bulk(call->out, call->args[1]);
-	} else {
-		reply_text(call->out, "+PONG\r\n");
+	if (call->client != NULL && !call->out->resp3 && call->client->names != NULL) {
+		reply_text(call->out, "*2\r\n$4\r\npong\r\n");
+		return reply_bulk(call->out, call->count > 1 ? call->args[1] : SLICE(""));
 	}
+	return call->count > 1 ? reply_bulk(call->out, call->args[1]) : "+PONG\r\n";
 }
 
-static void echo(struct call *call)
+static const char *echo(struct call *call)
 {
-	reply_bulk(call->out, call->args[1]);
+	return reply_bulk(call->out, call->args[1]);
 }
 
-static void choose_database(struct call *call)
+static const char *choose_database(struct call *call)
 {
 	int64_t index;
 
-	if (call_integer(call, 1, &index)) {
-		reply_text(call->out, index == 0 ? "+OK\r\n" : "-ERR DB index is out of range\r\n");
-	}
+	return !call_integer(call, 1, &index) ? NULL
+	       : index == 0		      ? OK
+					      : "-ERR DB index is out of range\r\n";
 }
 
 /* Names have no spaces, so that lists of clients stay readable. */
@@ -52,87 +48,78 @@ static bool set_name(struct client *client, struct slice name)
 	return true;
 }
 
-static void hello(struct call *call)
+static const char *hello(struct call *call)
 {
-	struct text *out = call->out;
-	int64_t version = out->resp3 ? 3 : 2;
+	int64_t version = call->out->resp3 ? 3 : 2;
 
 	if (call->count > 1 && !slice_integer(call->args[1], &version)) {
-		reply_text(out, "-ERR Protocol version is not an integer or out of range\r\n");
-		return;
+		return "-ERR Protocol version is not an integer or out of range\r\n";
 	}
 	if (version < 2 || version > 3) {
-		reply_text(out, "-NOPROTO unsupported protocol version\r\n");
-		return;
+		return "-NOPROTO unsupported protocol version\r\n";
 	}
 	for (size_t i = 2; i < call->count; i += 2) {
 		if (!slice_is(call->args[i], "setname") || i + 1 == call->count ||
 		    !set_name(call->client, call->args[i + 1])) {
-			reply_error(out, "ERR Syntax error in HELLO option '%.*s'",
-				    SHOWN(call->args[i]));
-			return;
+			return reply_format(call->out, "-ERR Syntax error in HELLO option '%.*s'",
+					    SHOWN(call->args[i]));
 		}
 	}
-	out->resp3 = call->client->resp3 = version == 3;
-	reply_list(out, '%', 14);
-	reply_string(out, "server");
-	reply_string(out, "redis");
-	reply_string(out, "version");
-	reply_string(out, REDIS_VERSION);
-	reply_string(out, "proto");
-	reply_head(out, ':', version);
-	reply_string(out, "id");
-	reply_head(out, ':', (int64_t)call->client->id);
-	reply_string(out, "mode");
-	reply_string(out, "standalone");
-	reply_string(out, "role");
-	reply_string(out, "master");
-	reply_string(out, "modules");
-	reply_head(out, '*', 0);
+	call->out->resp3 = call->client->resp3 = version == 3;
+	(void)reply_list(call->out, '%', 14);
+	reply_text(call->out, "$6\r\nserver\r\n$5\r\nredis\r\n"
+			      "$7\r\nversion\r\n$5\r\n" REDIS_VERSION "\r\n$5\r\nproto\r\n");
+	(void)reply_head(call->out, ':', version);
+	reply_text(call->out, "$2\r\nid\r\n");
+	(void)reply_head(call->out, ':', (int64_t)call->client->id);
+	return "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
+	       "$7\r\nmodules\r\n*0\r\n";
 }
 
-static void client(struct call *call)
+static const char *client(struct call *call)
 {
 	struct slice what = call->args[1];
 
 	if (slice_is(what, "id") && call->count == 2) {
-		reply_head(call->out, ':', (int64_t)call->client->id);
-	} else if (slice_is(what, "getname") && call->count == 2) {
-		reply_string(call->out, call->client->name);
-	} else if (slice_is(what, "setname") && call->count == 3) {
-		reply_text(call->out, set_name(call->client, call->args[2])
-					      ? "+OK\r\n"
-					      : "-ERR Client names cannot contain spaces, newlines "
-						"or special characters.\r\n");
-	} else {
-		reply_error(call->out,
-			    "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try "
+		return reply_head(call->out, ':', (int64_t)call->client->id);
+	}
+	if (slice_is(what, "getname") && call->count == 2) {
+		return reply_string(call->out, call->client->name);
+	}
+	if (slice_is(what, "setname") && call->count == 3) {
+		return set_name(call->client, call->args[2])
+			       ? OK
+			       : "-ERR Client names cannot contain spaces, newlines "
+				 "or special characters.\r\n";
+	}
+	return reply_format(call->out,
+			    "-ERR unknown subcommand or wrong number of arguments for '%.*s'. Try "
 			    "CLIENT HELP.",
 			    SHOWN(what));
-	}
 }
 
 /* What redis-benchmark asks for. */
-static void config(struct call *call)
+static const char *config(struct call *call)
 {
-	bool save = call->count == 3 && slice_is(call->args[2], "save");
-	bool append_only = call->count == 3 && slice_is(call->args[2], "appendonly");
+	static const char *const names[] = { "save", "appendonly" };
+	size_t name = call->count == 3 ? slice_among(call->args[2], names, 2) : 2;
 
 	if (!slice_is(call->args[1], "get")) {
-		reply_text(call->out, "-ERR only CONFIG GET is supported\r\n");
-		return;
+		return "-ERR only CONFIG GET is supported\r\n";
 	}
-	reply_list(call->out, '%', save || append_only ? 2 : 0);
-	if (save || append_only) {
-		reply_bulk(call->out, call->args[2]);
-		reply_string(call->out, save ? "" : "no");
+	(void)reply_list(call->out, '%', name == 2 ? 0 : 2);
+	if (name == 2) {
+		return NULL;
 	}
+	(void)reply_bulk(call->out, call->args[2]);
+	return reply_string(call->out, name == 0 ? "" : "no");
 }
 
 /* Clients ask for a list of the commands, and do without. */
-static void command(struct call *call)
+static const char *command(struct call *call)
 {
-	reply_head(call->out, '*', 0);
+	(void)call;
+	return "*0\r\n";
 }
 
 static size_t sum_of(const struct kv *kv, enum figure figure)
@@ -146,7 +133,7 @@ static size_t sum_of(const struct kv *kv, enum figure figure)
 }
 
 /* The figures of other loops may be a tick old. */
-static void info(struct call *call)
+static const char *info(struct call *call)
 {
 	const struct kv *kv = call->shard->kv;
 	char text[1024];
@@ -164,7 +151,7 @@ static void info(struct call *call)
 		       (size_t)kv->loops, (int)getpid(), sum_of(kv, CLIENTS), sum_of(kv, MEMORY),
 		       (size_t)kv->memory_max, sum_of(kv, CONNECTIONS), sum_of(kv, COMMANDS),
 		       sum_of(kv, EXPIRED), sum_of(kv, KEYS), sum_of(kv, EXPIRING));
-	reply_string(call->out, text);
+	return reply_string(call->out, text);
 }
 
 const struct command server_commands[] = {

@@ -15,26 +15,27 @@ enum { TICK_MS = 100, TICK_ITEMS = 20000, DUE_MAX = 64 };
 
 /* ---- keys ---- */
 
-/* The link to a key, or where there is none. */
-struct item **shard_find(struct shard *shard, uint64_t hash, struct slice key)
+/* A key, or NULL. */
+struct item *shard_find(struct shard *shard, uint64_t hash, struct slice key)
 {
-	struct item **link = tree_find(&shard->trees[hash % SHARD_TREES], (double)hash, key);
+	struct item *item = tree_find(shard->trees[hash % SHARD_TREES], (double)hash, key);
 
-	if (*link != NULL && (*link)->expires_ms != 0 && (*link)->expires_ms <= shard->now_ms) {
+	if (item != NULL && item->expires_ms != 0 && item->expires_ms <= shard->now_ms) {
 		shard->counts[EXPIRED]++;
-		shard_remove(shard, *link);
-		link = tree_find(&shard->trees[hash % SHARD_TREES], (double)hash, key);
+		shard_remove(shard, item);
+		item = NULL;
 	}
-	return link;
+	return item;
 }
 
-/* Adds a key that is missing; NULL without memory. */
-struct item *shard_add(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes)
+/* Adds a key, or finds it and gives its value another size; NULL without memory. */
+struct item *shard_make(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes)
 {
-	struct item *item =
-		tree_add(&shard->trees[hash % SHARD_TREES], (double)hash, key, value_bytes);
+	struct item **tree = &shard->trees[hash % SHARD_TREES];
+	size_t before = tree_count(*tree);
+	struct item *item = tree_make(tree, (double)hash, key, value_bytes);
 
-	shard->counts[KEYS] += item != NULL;
+	shard->counts[KEYS] += tree_count(*tree) - before;
 	return item;
 }
 
@@ -120,7 +121,7 @@ static int tick(struct gyre_stack *stack)
 		struct due due = { .now_ms = shard->now_ms };
 
 		seen += tree_count(tree);
-		tree_visit(tree, 0, tree_count(tree), false, look_at_time, &due);
+		tree_visit(tree, 0, SSIZE_MAX, false, look_at_time, &due);
 		if (due.count < DUE_MAX) { /* otherwise the tree is looked at again */
 			shard->cursor++;
 			i++;

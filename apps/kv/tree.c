@@ -57,12 +57,16 @@ uint64_t memory_used(void)
 	return used_bytes;
 }
 
+/* Memory of another size, or the same where that fits; NULL without memory. */
 static struct item *resize(struct item *item, size_t bytes)
 {
-	size_t before = malloc_usable_size(item);
-	struct item *resized = (struct item *)realloc(item, bytes);
+	size_t room = malloc_usable_size(item);
+	struct item *resized = item;
 
-	used_bytes += resized == NULL ? 0 : malloc_usable_size(resized) - before;
+	if (bytes > room || bytes < room / 2) {
+		resized = (struct item *)realloc(item, bytes);
+		used_bytes += resized == NULL ? 0 : malloc_usable_size(resized) - room;
+	}
 	return resized;
 }
 
@@ -106,23 +110,6 @@ void tree_destroy(struct item *tree)
 	}
 }
 
-/* Gives the value of the item at a link another size; what it holds stays. NULL without memory. */
-struct item *item_resize(struct item **link, size_t value_bytes)
-{
-	struct item *item = *link;
-	size_t bytes = sizeof(*item) + item->key_bytes + value_bytes;
-	size_t room = malloc_usable_size(item);
-
-	if (bytes > room || bytes < room / 2) {
-		item = resize(item, bytes);
-	}
-	if (item != NULL) {
-		item->value_bytes = (uint32_t)value_bytes;
-		*link = item;
-	}
-	return item;
-}
-
 /* ---- trees ---- */
 
 static int order_of(const struct item *item, double score, struct slice key)
@@ -134,18 +121,19 @@ static int order_of(const struct item *item, double score, struct slice key)
 	return order != 0 ? order : (item->key_bytes > key.count) - (item->key_bytes < key.count);
 }
 
-/* The link to an item, or where there is none. */
-struct item **tree_find(struct item **tree, double score, struct slice key)
+static struct item **find_link(struct item **tree, double score, struct slice key)
 {
-	while (*tree != NULL) {
-		int order = order_of(*tree, score, key);
+	int order;
 
-		if (order == 0) {
-			break;
-		}
+	while (*tree != NULL && (order = order_of(*tree, score, key)) != 0) {
 		tree = order < 0 ? &(*tree)->right : &(*tree)->left;
 	}
 	return tree;
+}
+
+struct item *tree_find(struct item *tree, double score, struct slice key)
+{
+	return *find_link(&tree, score, key);
 }
 
 /* How many items are before a score and key; or, without a key, have a lower score, or the same
@@ -226,57 +214,58 @@ struct item *tree_take(struct item **tree, size_t rank)
 	return item;
 }
 
-/* Adds an item that is not there yet; NULL without memory. */
-struct item *tree_add(struct item **tree, double score, struct slice key, size_t value_bytes)
+/* Adds an item, or finds it and gives its value another size; what it holds stays. NULL without
+ * memory. */
+struct item *tree_make(struct item **tree, double score, struct slice key, size_t value_bytes)
 {
-	struct item *item = item_create(score, key, value_bytes);
+	struct item **link = find_link(tree, score, key);
+	struct item *item = *link;
 
+	if (item == NULL) {
+		item = item_create(score, key, value_bytes);
+		if (item != NULL) {
+			tree_insert(tree, tree_rank(*tree, score, key, false), item);
+		}
+		return item;
+	}
+	item = resize(item, sizeof(*item) + key.count + value_bytes);
 	if (item != NULL) {
-		tree_insert(tree, tree_rank(*tree, score, key, false), item);
+		item->value_bytes = (uint32_t)value_bytes;
+		*link = item;
 	}
 	return item;
 }
 
-/* Sets the value of an item that may be there; NULL without memory. */
-struct item *tree_put(struct item **tree, double score, struct slice key, struct slice value)
+bool tree_put(struct item **tree, double score, struct slice key, struct slice value)
 {
-	struct item **link = tree_find(tree, score, key);
-	struct item *item = *link == NULL ? tree_add(tree, score, key, value.count)
-					  : item_resize(link, value.count);
+	struct item *item = tree_make(tree, score, key, value.count);
 
 	if (item != NULL) {
 		memcpy(item->bytes + item->key_bytes, value.bytes, value.count);
 	}
-	return item;
+	return item != NULL;
 }
 
 void tree_remove(struct item **tree, double score, struct slice key)
 {
-	if (*tree_find(tree, score, key) != NULL) {
+	if (tree_find(*tree, score, key) != NULL) {
 		item_destroy(tree_take(tree, tree_rank(*tree, score, key, false)));
 	}
 }
 
 /* Visits the items of ranks from @first up to @end, or from the last of them back. */
-void tree_visit(struct item *tree, size_t first, size_t end, bool back, item_fn visit, void *arg)
+void tree_visit(struct item *tree, ssize_t first, ssize_t end, bool back, item_fn visit, void *arg)
 {
-	if (tree != NULL && first < end) {
-		size_t left = tree_count(tree->left);
-		size_t past = end > left ? end - left - 1 : 0; /* of the right tree */
-		size_t skip = first > left ? first - left - 1 : 0;
+	if (tree != NULL && first < end && end > 0 && first < (ssize_t)tree->count) {
+		ssize_t middle = (ssize_t)tree_count(tree->left);
+		struct item *const sides[2] = { tree->left, tree->right };
+		const ssize_t begins[2] = { 0, middle + 1 };
 
-		tree_visit(back ? tree->right : tree->left, back ? skip : first,
-			   back		? past
-			   : end < left ? end
-					: left,
-			   back, visit, arg);
-		if (first <= left && left < end) {
+		tree_visit(sides[back], first - begins[back], end - begins[back], back, visit, arg);
+		if (first <= middle && middle < end) {
 			visit(tree, arg);
 		}
-		tree_visit(back ? tree->left : tree->right, back ? first : skip,
-			   back && end > left ? left
-			   : back	      ? end
-					      : past,
-			   back, visit, arg);
+		tree_visit(sides[!back], first - begins[!back], end - begins[!back], back, visit,
+			   arg);
 	}
 }
