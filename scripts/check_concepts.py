@@ -33,7 +33,7 @@ IDEAS = [
     ("Buffer", "Bytes that are given on, not copied; who writes them has given them away.",
      """gyre_buffer gyre_context_buffer gyre_buffer_create gyre_buffer_destroy gyre_buffer_append
      gyre_buffer_append_memory gyre_buffer_bytes gyre_buffer_copy gyre_buffer_join gyre_buffer_linear
-     gyre_buffer_peek gyre_buffer_skip"""),
+     gyre_buffer_skip"""),
     ("Codec", "A handler in front of others, which cuts bytes into lines and bounds them.",
      "gyre_line_codec_add gyre_line_options GYRE_APPEND_LF"),
     ("Events of a channel", "Exceptions, the end of input and others go from handler to handler until one keeps them.",

@@ -139,12 +139,12 @@ static bool run(struct client *client, struct slice raw)
 		call_run(&call);
 		round_replied(client, from);
 	} else if (is_exec) {
-		round_add(client, (uint32_t)place,
+		round_add(&call, (uint32_t)place,
 			  (struct slice){ client->queue.bytes, client->queue.count },
 			  client->queued);
 		end_transaction(client);
 	} else {
-		round_add(client, (uint32_t)place, raw, 0);
+		round_add(&call, (uint32_t)place, raw, 0);
 	}
 	return true;
 }
@@ -193,23 +193,6 @@ bool client_can_reply(struct client *client)
 	return gyre_channel_is_writable(gyre_context_channel(client->ctx));
 }
 
-/* Shows the input from its front on, as far as it is in one piece, or all of it. */
-static struct slice look_at(struct client *client, size_t skip, bool all)
-{
-	const void *bytes = NULL;
-	size_t count;
-
-	(void)gyre_buffer_skip(client->input, skip);
-	count = gyre_buffer_bytes(client->input);
-	if (!all) {
-		count = gyre_buffer_peek(client->input, 0, &bytes);
-	} else if (gyre_buffer_linear(client->input, count, &bytes) < 0) {
-		fail(client);
-		count = 0;
-	}
-	return (struct slice){ (const char *)bytes, count };
-}
-
 static void refuse_protocol(struct client *client)
 {
 	struct text *out = round_out(client);
@@ -224,33 +207,33 @@ static void refuse_protocol(struct client *client)
 static bool run_all(struct client *client)
 {
 	struct args *args = &client->shard->args;
-	struct slice rest = look_at(client, 0, false);
+	size_t there = gyre_buffer_bytes(client->input);
+	const void *input = NULL;
 	size_t used = 0;
 	ssize_t bytes = 1;
 
-	while (bytes > 0 && rest.count > 0 && !client->is_closing &&
-	       !round_is_full(client->round) && client_can_reply(client)) {
-		size_t total = gyre_buffer_bytes(client->input) - used;
+	if (there > 0 && gyre_buffer_linear(client->input, there, &input) < 0) {
+		fail(client);
+		return false;
+	}
+	while (bytes > 0 && used < there && !client->is_closing && !round_is_full(client->round) &&
+	       client_can_reply(client)) {
+		struct slice rest = { (const char *)input + used, there - used };
 
 		bytes = resp_parse(args, rest, client->shard->kv->value_max);
 		if (bytes < 0) {
 			refuse_protocol(client);
-		} else if (bytes > 0 && args->count > 0 &&
-			   !run(client, (struct slice){ rest.bytes, (size_t)bytes })) {
 			break;
-		} else if (bytes > 0 && (size_t)bytes < rest.count) {
-			used += (size_t)bytes;
-			rest.bytes += bytes;
-			rest.count -= (size_t)bytes;
-		} else if (bytes > 0 || (total > rest.count && total >= args->needed)) {
-			rest = look_at(client, used + (size_t)bytes, bytes == 0);
-			used = 0;
-			bytes = 1;
 		}
+		rest.count = (size_t)bytes;
+		if (bytes > 0 && args->count > 0 && !run(client, rest)) {
+			break;
+		}
+		used += rest.count;
 	}
 	(void)gyre_buffer_skip(client->input, used);
 	client->needed = bytes == 0 ? args->needed : 0;
-	return bytes > 0 && gyre_buffer_bytes(client->input) > 0;
+	return bytes > 0 && used < there;
 }
 
 static void process(struct client *client)

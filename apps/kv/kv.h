@@ -157,9 +157,11 @@ enum figure { KEYS, EXPIRING, EXPIRED, MEMORY, COMMANDS, CLIENTS, CONNECTIONS, F
 struct shard {
 	struct kv *kv;
 	uint32_t index;
-	uint64_t now_ms;    /* of the Unix epoch, when the present commands came */
-	struct args args;   /* of the present command */
-	struct text out;    /* replies to the present client */
+	uint64_t now_ms;      /* of the Unix epoch, when the present commands came */
+	struct args args;     /* of the present command */
+	struct text out;      /* replies to the present client */
+	struct round *spares; /* that had a client before: see round.c */
+	size_t spares_count;
 	size_t cursor;	    /* of what looks for keys whose time is over */
 	struct item *names; /* of channels and patterns: see pubsub.c */
 	uint64_t counts[FIGURES];
@@ -179,6 +181,14 @@ void shard_remove(struct shard *shard, struct item *item);
 void shard_clear(struct shard *shard);
 void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms);
 uint32_t shard_of(const struct kv *kv, struct slice key, uint64_t hash);
+
+static inline void shard_prefetch(const struct shard *shard, uint64_t hash)
+{
+	const struct item *tree = shard->trees[hash % SHARD_TREES];
+
+	__builtin_prefetch(tree);
+	__builtin_prefetch(tree == NULL ? NULL : tree->bytes);
+}
 
 /* ---- command.c ---- */
 
@@ -283,7 +293,7 @@ void client_unsubscribe(struct client *client);
 
 struct text *round_out(struct client *client);
 void round_replied(struct client *client, size_t from);
-void round_add(struct client *client, uint32_t shard, struct slice commands, size_t queued);
+void round_add(const struct call *call, uint32_t shard, struct slice commands, size_t queued);
 void round_add_spread(const struct call *call);
 bool round_is_full(const struct round *round);
 void round_send(struct client *client);

@@ -70,27 +70,31 @@ bool slice_double(struct slice slice, double *ret_number)
 
 /* ---- memory that grows ---- */
 
-/* Makes room for more. */
-static bool text_grow(struct text *text, size_t count)
+/* Where more can be put; NULL if there is no room. */
+static char *text_room(struct text *text, size_t count)
 {
-	size_t room = 2 * text->count + count + 128;
-	char *bytes = text->failed || text->count + count > OUTPUT_BYTES_MAX
-			      ? NULL
-			      : (char *)realloc(text->bytes, room);
+	if (text->room - text->count < count) {
+		size_t room = 2 * text->count + count + 128;
+		char *bytes = text->failed || text->count + count > OUTPUT_BYTES_MAX
+				      ? NULL
+				      : (char *)realloc(text->bytes, room);
 
-	if (bytes == NULL) {
-		text->failed = true;
-		return false;
+		if (bytes == NULL) {
+			text->failed = true;
+			return NULL;
+		}
+		text->bytes = bytes;
+		text->room = room;
 	}
-	text->bytes = bytes;
-	text->room = room;
-	return true;
+	return text->bytes + text->count;
 }
 
 void text_add(struct text *text, const void *bytes, size_t count)
 {
-	if (count > 0 && (text->room - text->count >= count || text_grow(text, count))) {
-		memcpy(text->bytes + text->count, bytes, count);
+	char *room = text_room(text, count);
+
+	if (room != NULL && count > 0) {
+		memcpy(room, bytes, count);
 		text->count += count;
 	}
 }
@@ -205,32 +209,46 @@ void reply_text(struct text *text, const char *bytes)
 	text_add(text, bytes, strlen(bytes));
 }
 
-/* A kind of reply, a number, and the end of the line. */
-const char *reply_head(struct text *text, char kind, int64_t number)
+/* Writes a kind of reply, a number, and the end of the line before @end, and returns where. */
+static char *write_head(char *end, char kind, int64_t number)
 {
 	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-	char line[NUMBER_BYTES_MAX];
-	char *at = line + sizeof(line);
 
-	*--at = '\n';
-	*--at = '\r';
+	*--end = '\n';
+	*--end = '\r';
 	do {
-		*--at = (char)('0' + rest % 10);
+		*--end = (char)('0' + rest % 10);
 		rest /= 10;
 	} while (rest > 0);
 	if (number < 0) {
-		*--at = '-';
+		*--end = '-';
 	}
-	*--at = kind;
-	text_add(text, at, (size_t)(line + sizeof(line) - at));
+	*--end = kind;
+	return end;
+}
+
+const char *reply_head(struct text *text, char kind, int64_t number)
+{
+	char line[NUMBER_BYTES_MAX];
+	const char *head = write_head(line + sizeof(line), kind, number);
+
+	text_add(text, head, (size_t)(line + sizeof(line) - head));
 	return NULL;
 }
 
 const char *reply_bulk(struct text *text, struct slice bulk)
 {
-	(void)reply_head(text, '$', (int64_t)bulk.count);
-	text_add(text, bulk.bytes, bulk.count);
-	text_add(text, "\r\n", 2);
+	char line[NUMBER_BYTES_MAX];
+	const char *head = write_head(line + sizeof(line), '$', (int64_t)bulk.count);
+	size_t count = (size_t)(line + sizeof(line) - head);
+	char *at = text_room(text, count + bulk.count + 2);
+
+	if (at != NULL) {
+		memcpy(at, head, count);
+		memcpy(at + count, bulk.bytes, bulk.count);
+		memcpy(at + count + bulk.count, "\r\n", 2);
+		text->count += count + bulk.count + 2;
+	}
 	return NULL;
 }
 

@@ -13,10 +13,14 @@
 
 #include "kv.h"
 
+enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 16 << 10 }; /* of a shard; of each of their texts */
+enum { PREFETCHED_MAX = 64 };
+
 /* A reply as it is, the element of an array of one, or a part of what is added up. */
 enum kind { WHOLE, ELEMENT, PART, LAST_PART };
 
-struct entry {
+struct step {
+	uint64_t hash; /* of its key */
 	uint32_t shard;
 	enum kind kind;
 	bool is_done;
@@ -26,27 +30,42 @@ struct entry {
 };
 
 struct round {
-	struct text entries;
+	struct text steps;
 	struct text commands;
 	struct text replies;
-	size_t next; /* of the entries, to be delivered */
-	int64_t sum; /* of the parts so far */
-	char error[128];
+	size_t next; /* of the steps, to be delivered */
+	struct round *spare;
 };
-
-static struct entry *entry_at(const struct round *round, size_t index)
-{
-	return (struct entry *)(void *)round->entries.bytes + index;
-}
 
 static size_t count_of(const struct round *round)
 {
-	return round->entries.count / sizeof(struct entry);
+	return round->steps.count / sizeof(struct step);
+}
+
+static struct step *step_at(const struct round *round, size_t index)
+{
+	return (struct step *)(void *)round->steps.bytes + index;
+}
+
+/* The first step from one on that is not done, or the end. */
+static size_t first_undone(const struct round *round, size_t i)
+{
+	while (i < count_of(round) && step_at(round, i)->is_done) {
+		i++;
+	}
+	return i;
+}
+
+static struct slice reply_of(const struct round *round, size_t index)
+{
+	const struct step *step = step_at(round, index);
+
+	return (struct slice){ round->replies.bytes + step->at, step->bytes };
 }
 
 static bool has_failed(const struct round *round)
 {
-	return round->entries.failed || round->commands.failed || round->replies.failed;
+	return round->steps.failed || round->commands.failed || round->replies.failed;
 }
 
 bool round_is_full(const struct round *round)
@@ -55,13 +74,17 @@ bool round_is_full(const struct round *round)
 				 round->commands.count + round->replies.count >= PENDING_BYTES_MAX);
 }
 
+/* With those that are linked behind it. */
 void round_destroy(struct round *round)
 {
-	if (round != NULL) {
-		free(round->entries.bytes);
+	while (round != NULL) {
+		struct round *spare = round->spare;
+
+		free(round->steps.bytes);
 		free(round->commands.bytes);
 		free(round->replies.bytes);
 		free(round);
+		round = spare;
 	}
 }
 
@@ -73,9 +96,11 @@ struct text *round_out(struct client *client)
 	return client->round == NULL ? &client->shard->out : &client->round->replies;
 }
 
-static void add(struct client *client, struct entry entry)
+/* A step, of what is in a text from some place on. */
+static void add(struct round *round, struct step step, const struct text *text)
 {
-	text_add(&client->round->entries, &entry, sizeof(entry));
+	step.bytes = text->count - step.at;
+	text_add(&round->steps, &step, sizeof(step));
 }
 
 /* What was replied from there on keeps its place behind what other shards will reply. */
@@ -84,124 +109,144 @@ void round_replied(struct client *client, size_t from)
 	struct round *round = client->round;
 
 	if (round != NULL) {
-		add(client, (struct entry){ .is_done = true,
-					    .at = from,
-					    .bytes = round->replies.count - from });
+		add(round, (struct step){ .is_done = true, .at = from }, &round->replies);
 	}
 }
 
-static bool begin(struct client *client)
+/* The round of a client; NULL without memory. */
+static struct round *begin(struct client *client)
 {
-	if (client->round == NULL) {
-		client->round = (struct round *)calloc(1, sizeof(*client->round));
+	struct shard *shard = client->shard;
+	struct round *round = client->round;
+
+	if (round == NULL && shard->spares != NULL) {
+		round = shard->spares;
+		shard->spares = round->spare;
+		shard->spares_count--;
+		round->spare = NULL;
+	} else if (round == NULL) {
+		round = (struct round *)calloc(1, sizeof(*round));
 	}
-	if (client->round == NULL) {
+	if (round == NULL) {
 		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
-		return false;
-	}
-	client->round->replies.resp3 = client->resp3;
-	return true;
-}
-
-/* Commands for another shard. */
-void round_add(struct client *client, uint32_t shard, struct slice commands, size_t queued)
-{
-	if (begin(client)) {
-		add(client, (struct entry){ .shard = shard,
-					    .queued = queued,
-					    .at = client->round->commands.count,
-					    .bytes = commands.count });
-		text_add(&client->round->commands, commands.bytes, commands.count);
-	}
-}
-
-/* One of the commands that a command for several shards is divided into. */
-static void add_part(const struct call *call, uint32_t shard, enum kind kind,
-		     const struct slice *args, size_t count)
-{
-	struct round *round = call->client->round;
-	struct entry entry = { .shard = shard, .kind = kind };
-
-	if (shard == call->shard->index) {
-		struct call part = *call;
-
-		part.out = &round->replies;
-		entry.at = round->replies.count;
-		entry.is_done = true;
-		call_set(&part, args, count);
-		call_run(&part);
-		entry.bytes = round->replies.count - entry.at;
 	} else {
-		entry.at = round->commands.count;
-		(void)reply_head(&round->commands, '*', (int64_t)count);
-		for (size_t i = 0; i < count; i++) {
-			(void)reply_bulk(&round->commands, args[i]);
-		}
-		entry.bytes = round->commands.count - entry.at;
+		round->replies.resp3 = client->resp3;
 	}
-	add(call->client, entry);
+	client->round = round;
+	return round;
 }
 
-/* A command for all shards, or one whose keys are with several: as many commands as keys. */
+/* Commands for another shard: one, or those of a transaction. */
+void round_add(const struct call *call, uint32_t shard, struct slice commands, size_t queued)
+{
+	struct round *round = begin(call->client);
+
+	if (round != NULL) {
+		struct step step = { .hash = call->hash,
+				     .shard = shard,
+				     .queued = queued,
+				     .at = round->commands.count };
+
+		text_add(&round->commands, commands.bytes, commands.count);
+		add(round, step, &round->commands);
+	}
+}
+
+/* Runs the commands of a step. */
+static void run(struct call *call, struct round *round, struct step *step)
+{
+	const struct slice commands = { round->commands.bytes + step->at, step->bytes };
+	size_t from = round->replies.count;
+
+	if (step->queued > 0) {
+		(void)reply_head(call->out, '*', (int64_t)step->queued);
+	}
+	call_run_text(call, commands);
+	step->at = from;
+	step->bytes = round->replies.count - from;
+	step->is_done = true;
+}
+
+/* A command for all shards, or one whose keys are with several: as many commands as keys. Those for
+ * the client's own shard are run at once, as they would be by themselves. */
 void round_add_spread(const struct call *call)
 {
-	const struct kv *kv = call->shard->kv;
-	uint32_t step = call->command->keys;
-	size_t parts = step == 0 ? kv->loops : (call->count - 1) / step;
+	uint32_t width = call->command->keys;
+	size_t parts = width == 0 ? call->shard->kv->loops : (call->count - 1) / width;
+	size_t count = width == 0 ? call->count : 1 + width;
 	bool is_list = (call->command->flags & LIST_UP) != 0;
-	size_t from;
+	struct round *round = begin(call->client);
+	struct call own = *call;
+	size_t first;
 
-	if (!begin(call->client)) {
+	if (round == NULL) {
 		return;
 	}
-	from = call->client->round->replies.count;
+	own.out = &round->replies;
 	if (is_list) {
-		(void)reply_head(&call->client->round->replies, '*', (int64_t)parts);
+		size_t from = round->replies.count;
+
+		(void)reply_head(&round->replies, '*', (int64_t)parts);
 		round_replied(call->client, from);
 	}
+	first = count_of(round);
 	for (size_t i = 0; i < parts; i++) {
-		enum kind kind = is_list ? ELEMENT : i + 1 < parts ? PART : LAST_PART;
-		const struct slice *key = call->args + 1 + i * step;
+		const struct slice *key = call->args + 1 + i * width;
+		struct step step = { .hash = width == 0 ? 0 : hash_of(*key),
+				     .at = round->commands.count };
 
-		if (step == 0) {
-			add_part(call, (uint32_t)i, kind, call->args, call->count);
-		} else {
-			struct slice args[3] = { call->args[0], key[0], key[step - 1] };
-
-			add_part(call, shard_of(kv, key[0], hash_of(key[0])), kind, args,
-				 step == 1 ? 2 : 3);
+		step.kind = is_list ? ELEMENT : i + 1 < parts ? PART : LAST_PART;
+		step.shard = width == 0 ? (uint32_t)i : shard_of(call->shard->kv, *key, step.hash);
+		(void)reply_head(&round->commands, '*', (int64_t)count);
+		(void)reply_bulk(&round->commands, call->args[0]);
+		for (size_t k = 0; k + 1 < count; k++) {
+			(void)reply_bulk(&round->commands, key[k]);
+		}
+		add(round, step, &round->commands);
+	}
+	for (size_t i = first; i < count_of(round); i++) {
+		if (step_at(round, i)->shard == own.shard->index) {
+			run(&own, round, step_at(round, i));
 		}
 	}
 }
 
 /* ---- the journey ---- */
 
-static size_t first_undone(const struct round *round)
-{
-	size_t i = round->next;
-
-	while (i < count_of(round) && entry_at(round, i)->is_done) {
-		i++;
-	}
-	return i;
-}
-
+/* Sends it to the first shard that has to do something. */
 void round_send(struct client *client)
 {
 	struct round *round = client->round;
 	struct gyre_stack *stack = gyre_context_stack(client->ctx);
-	struct gyre_address shard;
+	int r = -ENOMEM;
 
 	client->round = NULL;
 	if (has_failed(round)) {
 		round_destroy(round);
-		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
-		return;
+	} else {
+		uint32_t shard = step_at(round, first_undone(round, round->next))->shard;
+
+		r = gyre_notify(stack, client->shard->kv->actors[shard],
+				gyre_new(stack, travel, round));
 	}
-	shard = client->shard->kv->actors[entry_at(round, first_undone(round))->shard];
-	client->is_away = gyre_notify(stack, shard, gyre_new(stack, travel, round)) == 0;
-	if (!client->is_away) {
+	client->is_away = r == 0;
+	if (r < 0) {
 		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
+	}
+}
+
+/* Has the processor get what the first steps will look at all at once, not one after the other. */
+static void prefetch(const struct round *round, const struct shard *shard)
+{
+	size_t end = count_of(round);
+
+	end = end - round->next < PREFETCHED_MAX ? end : round->next + PREFETCHED_MAX;
+	for (size_t i = round->next; i < end; i++) {
+		const struct step *step = step_at(round, i);
+
+		if (!step->is_done && step->shard == shard->index) {
+			shard_prefetch(shard, step->hash);
+		}
 	}
 }
 
@@ -211,61 +256,69 @@ int round_visit(struct gyre_stack *stack)
 	struct round *round = gyre_message(stack, travel)->round;
 	struct shard *shard = (struct shard *)gyre_loop_data(stack);
 	struct call call = { .shard = shard, .out = &round->replies, .stack = stack };
-	size_t before = round->replies.count;
-	size_t undone;
+	size_t full = round->replies.count + PENDING_BYTES_MAX;
+	size_t i = round->next;
 
 	shard_look_at_clock(shard);
-	for (size_t i = first_undone(round); i < count_of(round); i++) {
-		struct entry *entry = entry_at(round, i);
-		size_t from = round->replies.count;
-
-		if (entry->is_done || entry->shard != shard->index) {
-			continue;
+	prefetch(round, shard);
+	while ((i = first_undone(round, i)) < count_of(round) && round->replies.count < full) {
+		if (step_at(round, i)->shard == shard->index) {
+			run(&call, round, step_at(round, i));
 		}
-		if (entry->queued > 0) {
-			(void)reply_head(call.out, '*', (int64_t)entry->queued);
-		}
-		call_run_text(&call,
-			      (struct slice){ round->commands.bytes + entry->at, entry->bytes });
-		entry->at = from;
-		entry->bytes = round->replies.count - from;
-		entry->is_done = true;
-		if (round->replies.count - before >= PENDING_BYTES_MAX) {
-			return gyre_forward(stack, gyre_sender(stack));
-		}
+		i++;
 	}
-	undone = first_undone(round);
-	return gyre_forward(stack, undone == count_of(round)
+	i = first_undone(round, round->next);
+	return gyre_forward(stack, i == count_of(round) || round->replies.count >= full
 					   ? gyre_sender(stack)
-					   : shard->kv->actors[entry_at(round, undone)->shard]);
+					   : shard->kv->actors[step_at(round, i)->shard]);
 }
 
 /* ---- at the client: what has come ---- */
 
-/* Of what is added up an error is kept, if there is one; else all parts are numbers, or the same.
- */
-static void deliver_part(struct round *round, struct text *out, struct slice reply, bool is_last)
+/* Replies what the parts of a command come to: an error, if there is one; else all are numbers, or
+ * the same. False if not all are done. */
+static bool add_up(struct round *round, struct text *out)
 {
-	int64_t number = 0;
+	size_t undone = first_undone(round, round->next);
+	struct slice whole = reply_of(round, round->next);
+	int64_t sum = 0;
+	size_t last = round->next;
 
-	if (reply.bytes[0] == ':') {
-		(void)slice_integer((struct slice){ reply.bytes + 1, reply.count - 3 }, &number);
-		round->sum += number;
-	} else if (reply.bytes[0] == '-' && reply.count < sizeof(round->error)) {
-		memcpy(round->error, reply.bytes, reply.count);
+	while (last < undone && step_at(round, last)->kind != LAST_PART) {
+		last++;
 	}
-	if (!is_last) {
-		return;
+	if (last == undone) {
+		return false;
 	}
-	if (round->error[0] != '\0') {
-		reply_text(out, round->error);
-	} else if (reply.bytes[0] == ':') {
-		(void)reply_head(out, ':', round->sum);
+	for (; round->next <= last; round->next++) {
+		struct slice part = reply_of(round, round->next);
+		int64_t number = 0;
+
+		whole = *part.bytes == '-' ? part : whole;
+		(void)slice_integer((struct slice){ part.bytes + 1, part.count - 3 }, &number);
+		sum += number;
+	}
+	if (*whole.bytes == ':') {
+		(void)reply_head(out, ':', sum);
 	} else {
-		text_add(out, reply.bytes, reply.count);
+		text_add(out, whole.bytes, whole.count);
 	}
-	round->sum = 0;
-	memset(round->error, 0, sizeof(round->error));
+	return true;
+}
+
+/* Replies what is next; false if it is not there yet. */
+static bool deliver_next(struct round *round, struct text *out)
+{
+	const struct step *step = step_at(round, round->next);
+	size_t head = step->kind == ELEMENT ? strlen("*1\r\n") : 0;
+	struct slice reply = reply_of(round, round->next);
+
+	if (!step->is_done || step->kind >= PART) {
+		return step->is_done && add_up(round, out);
+	}
+	text_add(out, reply.bytes + head, reply.count - head);
+	round->next++;
+	return true;
 }
 
 /* Keeps only the replies that are still to be delivered. */
@@ -274,44 +327,54 @@ static void compact(struct round *round)
 	struct text left = { .resp3 = round->replies.resp3 };
 
 	for (size_t i = round->next; i < count_of(round); i++) {
-		struct entry *entry = entry_at(round, i);
+		if (step_at(round, i)->is_done) {
+			struct slice reply = reply_of(round, i);
 
-		if (entry->is_done) {
-			size_t at = left.count;
-
-			text_add(&left, round->replies.bytes + entry->at, entry->bytes);
-			entry->at = at;
+			step_at(round, i)->at = left.count;
+			text_add(&left, reply.bytes, reply.count);
 		}
 	}
 	free(round->replies.bytes);
 	round->replies = left;
 }
 
+/* Small rounds are kept for other clients: memory that shards have written to costs more to free,
+ * and to get, than the rest of a round. */
+static void end(struct client *client)
+{
+	struct shard *shard = client->shard;
+	struct round *round = client->round;
+	struct text *const texts[] = { &round->steps, &round->commands, &round->replies };
+	bool is_small = shard->spares_count < SPARES_MAX;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		is_small = is_small && texts[i]->room <= SPARE_BYTES_MAX;
+		texts[i]->count = 0;
+	}
+	client->round = NULL;
+	if (!is_small) {
+		round_destroy(round);
+		return;
+	}
+	round->next = 0;
+	round->spare = shard->spares;
+	shard->spares = round;
+	shard->spares_count++;
+}
+
 /* Replies as far as the client reads and there is an answer. The round ends, or goes out again. */
 void round_deliver(struct client *client)
 {
 	struct round *round = client->round;
-	struct text *out = &client->shard->out;
-	const size_t element = strlen("*1\r\n");
+	bool is_there = !has_failed(round);
 
-	while (round->next < count_of(round) && entry_at(round, round->next)->is_done &&
-	       !has_failed(round) && client_can_reply(client)) {
-		const struct entry *entry = entry_at(round, round->next++);
-		struct slice reply = { round->replies.bytes + entry->at, entry->bytes };
-
-		if (entry->kind == PART || entry->kind == LAST_PART) {
-			deliver_part(round, out, reply, entry->kind == LAST_PART);
-		} else if (entry->kind == ELEMENT) {
-			text_add(out, reply.bytes + element, reply.count - element);
-		} else {
-			text_add(out, reply.bytes, reply.count);
-		}
+	while (is_there && round->next < count_of(round) && client_can_reply(client)) {
+		is_there = deliver_next(round, &client->shard->out);
 	}
-	if (round->next == count_of(round)) {
-		client->round = NULL;
-		round_destroy(round);
-	} else if (has_failed(round) || !entry_at(round, round->next)->is_done) {
+	if (!is_there) {
 		compact(round);
 		round_send(client);
+	} else if (round->next == count_of(round)) {
+		end(client);
 	}
 }
