@@ -156,25 +156,28 @@ static void fail(struct client *client)
 	gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
 }
 
-/* Writes what has been replied. */
+/* Writes what has been replied. What is long is given away, and not copied. */
 static void flush(struct client *client)
 {
 	struct text *out = &client->shard->out;
+	bool is_copied = !out->failed && out->count <= COPIED_BYTES_MAX;
 	struct gyre_buffer *buffer;
-	int r;
+	int r = -ENOMEM;
 
 	if (out->count == 0 && !out->failed) {
 		return;
 	}
 	buffer = gyre_context_buffer(client->ctx);
-	if (out->failed || out->count > COPIED_BYTES_MAX) {
-		r = out->failed ? -ENOMEM
-				: gyre_buffer_append_memory(buffer, out->bytes, out->count, free,
-							    out->bytes);
-		*out = (struct text){ .resp3 = out->resp3 };
-	} else {
+	if (is_copied) {
 		r = gyre_buffer_append(buffer, out->bytes, out->count);
 		out->count = 0;
+	} else if (out->failed) {
+		free(out->bytes);
+	} else {
+		r = gyre_buffer_append_memory(buffer, out->bytes, out->count, free, out->bytes);
+	}
+	if (!is_copied) {
+		*out = (struct text){ .resp3 = out->resp3 };
 	}
 	if (r < 0) {
 		gyre_buffer_destroy(buffer);

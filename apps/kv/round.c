@@ -372,7 +372,9 @@ void round_deliver(struct client *client)
 		is_there = deliver_next(round, &client->shard->out);
 	}
 	if (!is_there) {
-		compact(round);
+		if (!has_failed(round)) {
+			compact(round);
+		}
 		round_send(client);
 	} else if (round->next == count_of(round)) {
 		end(client);

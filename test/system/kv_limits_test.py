@@ -92,6 +92,23 @@ def who_does_not_read_holds_little(kv):
         client.expect(b"+PONG\r\n", "ping")
 
 
+def a_reply_that_is_too_long_ends_its_connection(kv):
+    """And leaves no memory behind, however often it is asked for."""
+    with Client(kv) as client:
+        client.expect(b"+OK\r\n", "set", "big", "x" * BIG)
+        before = kv.memory_kib()
+        for _ in range(3):
+            with Client(kv) as greedy:
+                greedy.send(encode("mget", *["big"] * 300))
+                try:
+                    expect(greedy.rest() == b"", "there is a reply")
+                except ConnectionResetError:
+                    pass
+        client.expect(b"+PONG\r\n", "ping")
+        held = kv.memory_kib() - before
+        expect(held < ROOM_KIB or sanitizer() != "none", f"{held} KiB are held for replies that were too long")
+
+
 def who_floods_waits(kv):
     """Small commands without end, of which no reply is read."""
     with Client(kv) as client, Client(kv, small=True) as flooder:
@@ -147,6 +164,7 @@ def main():
             limits_on_arguments(kv)
             many_keys_are_asked_for_at_once(kv)
             a_command_in_pieces(kv)
+            a_reply_that_is_too_long_ends_its_connection(kv)
             who_floods_waits(kv)
             a_subscriber_that_does_not_read_is_cut_off(kv)
             who_does_not_read_holds_little(kv)
