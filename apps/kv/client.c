@@ -118,33 +118,34 @@ static bool run(struct client *client, struct slice raw)
 			     .out = round_out(client),
 			     .stack = gyre_context_stack(client->ctx),
 			     .client = client };
+	const struct slice queued = { client->queue.bytes, client->queue.count };
 	size_t from = call.out->count;
+	int64_t place = HERE;
 	bool is_exec;
-	int64_t place;
 
-	call_set(&call, (struct slice *)(void *)client->shard->args.list.bytes,
-		 client->shard->args.count);
+	call_set(&call);
+	is_exec = call.command != NULL && call.command->run == exec;
 	if (client->round != NULL && call.command != NULL && (call.command->flags & ALONE) != 0) {
 		return false;
 	}
-	if (is_answered(&call, raw)) {
-		round_replied(client, from);
-		return true;
+	if (!is_answered(&call, raw)) {
+		place = !is_exec	    ? command_place(&call)
+			: client->is_spoilt ? HERE
+					    : client->queue_place;
+		if (place == HERE || place == client->shard->index) {
+			place = HERE;
+			call_run(&call);
+		}
 	}
-	is_exec = call.command->run == exec;
-	place = is_exec ? (client->is_spoilt ? HERE : client->queue_place) : command_place(&call);
-	if (place == SPREAD) {
-		round_add_spread(&call);
-	} else if (place == HERE || place == client->shard->index) {
-		call_run(&call);
+	if (place == HERE) {
 		round_replied(client, from);
-	} else if (is_exec) {
-		round_add(&call, (uint32_t)place,
-			  (struct slice){ client->queue.bytes, client->queue.count },
-			  client->queued);
-		end_transaction(client);
+	} else if (place == SPREAD) {
+		round_add_spread(&call);
 	} else {
-		round_add(&call, (uint32_t)place, raw, 0);
+		round_add(&call, (uint32_t)place, is_exec ? queued : raw, client->queued);
+	}
+	if (place != HERE && is_exec) {
+		end_transaction(client);
 	}
 	return true;
 }

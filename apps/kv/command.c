@@ -39,14 +39,15 @@ void commands_init(void)
 	}
 }
 
-void call_set(struct call *call, const struct slice *args, size_t count)
+/* Takes the command that was parsed last. */
+void call_set(struct call *call)
 {
-	call->args = args;
-	call->count = count;
-	call->command = *slot_of(args[0]);
+	call->args = call->shard->args.list;
+	call->count = call->shard->args.count;
+	call->command = *slot_of(call->args[0]);
 	call->hash = 0;
-	if (call->command != NULL && call->command->keys > 0 && count > 1) {
-		call->hash = hash_of(args[1]);
+	if (call->command != NULL && call->command->keys > 0 && call->count > 1) {
+		call->hash = hash_of(call->args[1]);
 	}
 }
 
@@ -165,13 +166,11 @@ void call_run(struct call *call)
 /* Runs commands that were parsed before, all for this shard. */
 void call_run_text(struct call *call, struct slice commands)
 {
-	struct args *args = &call->shard->args;
-
 	while (commands.count > 0) {
-		ssize_t bytes = resp_parse(args, commands, UINT64_MAX);
+		ssize_t bytes = resp_parse(&call->shard->args, commands, UINT64_MAX);
 
 		if (bytes > 0) {
-			call_set(call, (struct slice *)(void *)args->list.bytes, args->count);
+			call_set(call);
 		}
 		if (bytes <= 0 || call->command == NULL) { /* without memory */
 			call->out->failed = true;

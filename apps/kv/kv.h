@@ -118,10 +118,10 @@ static inline size_t item_length(const struct item *item)
 /* ---- resp.c ---- */
 
 struct args {
-	struct text list; /* of slices */
 	size_t count;
 	size_t needed; /* there is no whole command before there are so many bytes */
 	char error[40];
+	struct slice list[ARGS_MAX];
 };
 
 ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max);
@@ -247,7 +247,7 @@ extern const struct command value_commands[], collection_commands[], pubsub_comm
 
 void commands_init(void);
 int64_t command_place(const struct call *call);
-void call_set(struct call *call, const struct slice *args, size_t count);
+void call_set(struct call *call);
 bool call_is_valid(const struct call *call);
 void call_run(struct call *call);
 void call_run_text(struct call *call, struct slice commands);

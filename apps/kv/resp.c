@@ -107,12 +107,6 @@ static ssize_t refuse(struct args *args, const char *error)
 	return -1;
 }
 
-static void add_arg(struct args *args, const char *bytes, size_t count)
-{
-	text_add(&args->list, &(struct slice){ bytes, count }, sizeof(struct slice));
-	args->count++;
-}
-
 /* Reads the number of a line as "$5\r\n", and goes behind it. 0 if it is not whole, -1 if it has
  * none. */
 static int parse_number(struct slice input, size_t *at, int64_t *ret_number)
@@ -134,10 +128,12 @@ static int parse_number(struct slice input, size_t *at, int64_t *ret_number)
 	return slice_integer((struct slice){ number, (size_t)(end - number) }, ret_number) ? 1 : -1;
 }
 
+/* A line has fewer words than ARGS_MAX, for it has no more bytes. */
 static ssize_t parse_line(struct args *args, struct slice input)
 {
 	const char *at = input.bytes;
-	const char *end = (const char *)memchr(at, '\n', input.count);
+	size_t most = input.count < LINE_BYTES_MAX ? input.count : LINE_BYTES_MAX;
+	const char *end = (const char *)memchr(at, '\n', most);
 
 	if (end == NULL) {
 		return input.count < LINE_BYTES_MAX ? 0 : refuse(args, "too big inline request");
@@ -149,7 +145,7 @@ static ssize_t parse_line(struct args *args, struct slice input)
 			at++;
 		}
 		if (at > word) {
-			add_arg(args, word, (size_t)(at - word));
+			args->list[args->count++] = (struct slice){ word, (size_t)(at - word) };
 		}
 		at++;
 	}
@@ -185,7 +181,8 @@ static ssize_t parse_array(struct args *args, struct slice input, uint64_t value
 			r = 0;
 		}
 		if (r > 0) {
-			add_arg(args, input.bytes + at, (size_t)bytes);
+			args->list[args->count++] =
+				(struct slice){ input.bytes + at, (size_t)bytes };
 			at += (size_t)bytes + 2;
 		}
 	}
@@ -195,11 +192,8 @@ static ssize_t parse_array(struct args *args, struct slice input, uint64_t value
 /* How many bytes the first command has, 0 if it is not whole, or -1 with an error. */
 ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max)
 {
-	ssize_t bytes;
-
-	args->list.count = args->count = args->needed = 0;
-	bytes = *input.bytes == '*' ? parse_array(args, input, value_max) : parse_line(args, input);
-	return args->list.failed ? refuse(args, "out of memory") : bytes;
+	args->count = args->needed = 0;
+	return *input.bytes == '*' ? parse_array(args, input, value_max) : parse_line(args, input);
 }
 
 /* ---- replies ---- */

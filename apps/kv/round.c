@@ -204,7 +204,7 @@ void round_add_spread(const struct call *call)
 		}
 		add(round, step, &round->commands);
 	}
-	for (size_t i = first; i < count_of(round); i++) {
+	for (size_t i = first; i < count_of(round) && !has_failed(round); i++) {
 		if (step_at(round, i)->shard == own.shard->index) {
 			run(&own, round, step_at(round, i));
 		}

@@ -175,7 +175,6 @@ void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv)
 	(void)loop;
 	(void)kv;
 	shard_clear(shard);
-	free(shard->args.list.bytes);
 	free(shard->out.bytes);
 	round_destroy(shard->spares);
 	free(shard);

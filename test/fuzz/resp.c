@@ -12,7 +12,7 @@ static struct args args;
 
 static void require_within(struct slice command)
 {
-	const struct slice *list = (const struct slice *)(const void *)args.list.bytes;
+	const struct slice *list = args.list;
 
 	for (size_t i = 0; i < args.count; i++) {
 		fuzz_require(list[i].bytes >= command.bytes &&
@@ -65,7 +65,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		left.bytes += bytes;
 		left.count -= (size_t)bytes;
 	}
-	free(args.list.bytes);
-	args = (struct args){ 0 };
 	return 0;
 }

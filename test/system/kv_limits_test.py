@@ -17,7 +17,8 @@ def refusals_are_those_of_redis(kv):
             (b"*1\r\n$99999999999\r\n", b"-ERR Protocol error: invalid bulk length\r\n"),
             (b"*99999999\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
             (b"*x\r\n", b"-ERR Protocol error: invalid multibulk length\r\n"),
-            (b"x" * 70000, b"-ERR Protocol error: too big inline request\r\n")):
+            (b"x" * 70000, b"-ERR Protocol error: too big inline request\r\n"),
+            (b"x " * 70000 + b"\n", b"-ERR Protocol error: too big inline request\r\n")):
         with Client(kv) as client:
             client.send(encode("ping") + sent)
             got = client.rest()
