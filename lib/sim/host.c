@@ -68,6 +68,18 @@ static void end_specifics(struct gy_sim_host *host)
 	}
 }
 
+/* All of them, before anything else is done in the name of one. */
+static void unlock_mutexes(struct gy_sim_host *host)
+{
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+		struct gy_sim_task *before = gy_sim_task_pose(task);
+
+		gy_sim_task_unlock_all(task);
+		(void)gy_sim_task_pose(before);
+	}
+}
+
 /* Nothing wakes them any more. */
 static void stop_tasks(struct gy_sim_host *host)
 {
@@ -134,6 +146,7 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	gy_assert(host->up);
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
 	host->up = !crashed; /* who ends in peace says good-bye */
+	unlock_mutexes(host);
 	end_specifics(host);
 	if (!crashed && !exited && host->sim->leaks) {
 		look_for_leaks(host);

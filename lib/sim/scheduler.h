@@ -53,6 +53,9 @@ struct gy_sim_task {
 	void *value;
 	sigset_t blocked; /* signals */
 	struct gy_sim_task_locals locals;
+	pthread_mutex_t **held; /* mutexes that it has locked */
+	uint32_t held_count;
+	uint32_t held_room;
 	struct gy_sim_specific *specifics;
 	uint32_t specifics_count;
 	uint32_t specifics_room;
@@ -134,6 +137,12 @@ void gy_sim_rcu_fini(struct gy_sim_host *host);
 void gy_sim_rcu_look(struct gy_sim_host *host);
 /* The running task looks at nothing, now and until it is said that it no longer rests. */
 void gy_sim_rcu_rest(bool rests);
+
+/* ---- thread_calls.c ---- */
+
+/* Lets go of the mutexes of a task that goes no further, for those that are global in the program
+ * belong to other hosts too. In its name: see gy_sim_task_pose(). */
+void gy_sim_task_unlock_all(struct gy_sim_task *task);
 
 /* ---- host.c ---- */
 

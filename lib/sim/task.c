@@ -272,6 +272,7 @@ void gy_sim_task_destroy(struct gy_sim_task *task)
 	}
 	gy_sim_put(task->scratch);
 	put_stack(task->sim, task->stack);
+	gy_sim_put(task->held);
 	gy_sim_put(task->specifics);
 	gy_sim_put(task);
 }
@@ -291,6 +292,7 @@ void gy_sim_scheduler_init(struct gyre_sim *sim)
 void gy_sim_scheduler_fini(struct gyre_sim *sim)
 {
 	free_stacks(sim);
+	gy_sim_put(sim->scheduler->observer.held);
 	gy_sim_put(sim->scheduler->observer.specifics);
 	gy_sim_put(sim->scheduler->timers);
 	gy_sim_put(sim->scheduler);

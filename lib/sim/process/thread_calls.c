@@ -147,12 +147,32 @@ static bool is_recursive(const pthread_mutex_t *mutex)
 	return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
 }
 
+static void hold(struct gy_sim_task *task, pthread_mutex_t *mutex)
+{
+	gy_sim_grow((void **)&task->held, &task->held_room, task->held_count + 1,
+		    sizeof(*task->held));
+	task->held[task->held_count++] = mutex;
+}
+
+/* Most often it is the one that was locked last. */
+static void let_go(struct gy_sim_task *task, const pthread_mutex_t *mutex)
+{
+	uint32_t at = task->held_count;
+
+	while (at > 0 && task->held[at - 1] != mutex) {
+		at--;
+	}
+	gy_assert(at > 0);
+	task->held[at - 1] = task->held[--task->held_count];
+}
+
 static bool try_lock(pthread_mutex_t *mutex)
 {
 	if (mutex->__data.__lock == 0) {
 		mutex->__data.__lock = 1;
 		mutex->__data.__owner = (int)gy_sim_here->serial;
 		mutex->__data.__count = 1;
+		hold(gy_sim_here, mutex);
 		return true;
 	}
 	if (is_recursive(mutex) && mutex->__data.__owner == (int)gy_sim_here->serial) {
@@ -170,9 +190,21 @@ static int unlock(pthread_mutex_t *mutex)
 	if (--mutex->__data.__count == 0) {
 		mutex->__data.__lock = 0;
 		mutex->__data.__owner = 0;
+		let_go(gy_sim_here, mutex);
 		gy_sim_wake_at(mutex, false);
 	}
 	return 0;
+}
+
+void gy_sim_task_unlock_all(struct gy_sim_task *task)
+{
+	gy_assert(gy_sim_here == task);
+	while (task->held_count > 0) {
+		pthread_mutex_t *mutex = task->held[task->held_count - 1];
+
+		mutex->__data.__count = 1;
+		(void)unlock(mutex);
+	}
 }
 
 static void lock(pthread_mutex_t *mutex)
