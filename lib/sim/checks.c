@@ -29,12 +29,14 @@ int gyre_sim_check(struct gyre_sim *sim, const char *name, gyre_sim_check_fn cal
 	return 0;
 }
 
-void gy_sim_checks_run(struct gyre_sim *sim)
+bool gy_sim_checks_run(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg)
 {
-	if (gy_list_empty(&sim->checks)) {
-		return;
+	bool answer = false;
+
+	if (when == NULL && gy_list_empty(&sim->checks)) {
+		return false;
 	}
-	(void)gy_sim_task_pose(&sim->scheduler->observer);
+	gy_sim_task_observe(&sim->scheduler->observer, true);
 	for (struct gy_list *item = sim->checks.next; item != &sim->checks; item = item->next) {
 		const struct check *check = gy_container_of(item, struct check, of_sim);
 		const char *wrong = check->call(check->arg);
@@ -43,7 +45,11 @@ void gy_sim_checks_run(struct gyre_sim *sim)
 			gy_sim_fail(sim, "%s: %s", check->name, wrong);
 		}
 	}
-	(void)gy_sim_task_pose(NULL);
+	if (when != NULL && sim->failure[0] == '\0') {
+		answer = when(arg);
+	}
+	gy_sim_task_observe(&sim->scheduler->observer, false);
+	return answer;
 }
 
 void gy_sim_checks_fini(struct gyre_sim *sim)
@@ -54,14 +60,4 @@ void gy_sim_checks_fini(struct gyre_sim *sim)
 		gy_list_remove(&check->of_sim);
 		gy_sim_put(check);
 	}
-}
-
-bool gy_sim_ask(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg)
-{
-	bool answer;
-
-	(void)gy_sim_task_pose(&sim->scheduler->observer);
-	answer = when(arg);
-	(void)gy_sim_task_pose(NULL);
-	return answer;
 }

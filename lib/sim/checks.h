@@ -6,10 +6,11 @@
 
 #include "sim/sim.h"
 
-/* Runs all checks; what one finds wrong is in @sim->failure. */
-void gy_sim_checks_run(struct gyre_sim *sim);
+/*
+ * Runs all checks; what one finds wrong is in @sim->failure. If nothing is, asks a condition,
+ * unless it is NULL: its answer.
+ */
+bool gy_sim_checks_run(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg);
 void gy_sim_checks_fini(struct gyre_sim *sim);
-/* Asks a condition. */
-bool gy_sim_ask(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg);
 
 #endif

@@ -33,13 +33,44 @@ struct kind_decisions {
 
 struct gy_sim_decisions {
 	uint64_t random;
-	uint64_t secrets;  /* the state of what hosts are told by getrandom() */
-	uint64_t workload; /* and of gyre_sim_random() */
-	uint64_t of_test;  /* and of gyre_sim_choose() */
+	uint32_t ways_left[GY_SIM_PAUSES]; /* that are not given until the next one that is */
+	uint64_t secrets;		   /* the state of what hosts are told by getrandom() */
+	uint64_t workload;		   /* and of gyre_sim_random() */
+	uint64_t of_test;		   /* and of gyre_sim_choose() */
 	struct kind_decisions kinds[KINDS];
 	bool replays;
 	FILE *record;
 };
+
+static uint32_t draw(uint64_t *state, uint32_t count)
+{
+	return (uint32_t)((gy_random_next(state) >> 32) * count >> 32);
+}
+
+static uint32_t draw_seldom(uint64_t *state, uint32_t count, uint32_t of_a_million)
+{
+	return draw(state, 1000000) < of_a_million ? 1 + draw(state, count - 1) : 0;
+}
+
+/*
+ * How many places are passed until a task is put aside, where each does so with a small probability
+ * p: about ln(1/u)/p, for u drawn between 0 and 1. The logarithm of base 2 is that of the highest
+ * bit, and a straight line up to the next: no floating point, which machines round differently.
+ */
+static uint32_t draw_gap(struct gy_sim_decisions *decisions, enum gy_sim_pause place)
+{
+	static const uint32_t of_a_million[GY_SIM_PAUSES] = {
+		[GY_SIM_PAUSE_CALL] = 60000,
+		[GY_SIM_PAUSE_STEP] = 2000,
+	};
+	const uint64_t ln_2 = 693147; /* in millionths */
+	uint64_t u = gy_random_next(&decisions->random) | 1;
+	uint32_t zeros = (uint32_t)__builtin_clzll(u);
+	uint64_t line = (u << zeros) >> 47 & 0xffff; /* of the bits behind the highest */
+	uint64_t log_2 = ((uint64_t)(zeros + 1) << 16) - line;
+
+	return (uint32_t)(log_2 * ln_2 / of_a_million[place] >> 16);
+}
 
 /* KINDS: there is none of this name. */
 static enum kind find_kind(const char *name)
@@ -87,6 +118,9 @@ int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *o
 	decisions->secrets = gy_random_next(&seed);
 	decisions->workload = gy_random_next(&seed);
 	decisions->of_test = gy_random_next(&seed);
+	for (uint32_t place = 0; place < GY_SIM_PAUSES; place++) {
+		decisions->ways_left[place] = draw_gap(decisions, (enum gy_sim_pause)place);
+	}
 	if (options->replay != NULL) {
 		int r = read_all(decisions, options->replay);
 
@@ -148,16 +182,6 @@ static uint32_t take(struct gyre_sim *sim, enum kind kind, uint32_t count, uint3
 	return value;
 }
 
-static uint32_t draw(uint64_t *state, uint32_t count)
-{
-	return (uint32_t)((gy_random_next(state) >> 32) * count >> 32);
-}
-
-static uint32_t draw_seldom(uint64_t *state, uint32_t count, uint32_t of_a_million)
-{
-	return draw(state, 1000000) < of_a_million ? 1 + draw(state, count - 1) : 0;
-}
-
 uint32_t gy_sim_choose(struct gyre_sim *sim, uint32_t count)
 {
 	return count == 1 ? 0 : take(sim, OTHER, count, draw(&sim->decisions->random, count));
@@ -168,6 +192,25 @@ uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_
 	return count == 1 ? 0
 			  : take(sim, TASK, count,
 				 draw_seldom(&sim->decisions->random, count, of_a_million));
+}
+
+/* As often as a draw at each place would have it, but there is one draw only for each that it is.
+ */
+bool gy_sim_gives_way(struct gyre_sim *sim, enum gy_sim_pause place)
+{
+	struct gy_sim_decisions *decisions = sim->decisions;
+	uint32_t drawn = decisions->ways_left[place] == 0;
+
+	if (drawn != 0) {
+		decisions->ways_left[place] = draw_gap(decisions, place);
+	} else {
+		decisions->ways_left[place]--;
+		if (!decisions->replays) {
+			decisions->kinds[TASK].taken++;
+			return false;
+		}
+	}
+	return take(sim, TASK, 2, drawn) != 0;
 }
 
 uint32_t gyre_sim_choose(struct gyre_sim *sim, uint32_t count)

@@ -188,7 +188,6 @@ struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyr
 	gy_list_init(&host->signal_files);
 	gy_list_init(&host->environment);
 	gy_list_init(&host->streams);
-	gy_sim_queue_init(&host->at_addresses);
 	sim->hosts[sim->hosts_count++] = host;
 	gy_sim_net_host_init(host);
 	gy_sim_disk_init(host);
@@ -209,10 +208,15 @@ void gy_sim_host_destroy(struct gy_sim_host *host)
 
 /* ---- clocks ---- */
 
+static uint64_t rate_of(const struct gy_sim_host *host)
+{
+	return million + (uint64_t)(int64_t)host->clock_skew;
+}
+
+/* By whole parts and the rest, neither of which is too large for 64 bits. */
 static uint64_t skewed(const struct gy_sim_host *host, uint64_t ns)
 {
-	return (uint64_t)((unsigned __int128)ns * (million + (uint64_t)(int64_t)host->clock_skew) /
-			  million);
+	return ns / million * rate_of(host) + ns % million * rate_of(host) / million;
 }
 
 uint64_t gy_sim_host_clock(const struct gy_sim_host *host)
@@ -228,9 +232,9 @@ uint64_t gy_sim_host_date(const struct gy_sim_host *host)
 /* When a clock shows @ns after its base; not earlier. */
 static uint64_t unskewed(const struct gy_sim_host *host, uint64_t ns)
 {
-	uint64_t rate = million + (uint64_t)(int64_t)host->clock_skew;
+	uint64_t rate = rate_of(host);
 
-	return (uint64_t)(((unsigned __int128)ns * million + rate - 1) / rate);
+	return ns / rate * million + (ns % rate * million + rate - 1) / rate;
 }
 
 uint64_t gy_sim_host_when(const struct gy_sim_host *host, uint64_t clock_ns)

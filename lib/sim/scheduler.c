@@ -12,8 +12,6 @@
 
 enum {
 	OTHERS_FIRST = 250000, /* of a million choices among tasks, those that are not by turn */
-	YIELDS = 60000,	       /* of a million places where a task could as well be interrupted */
-	PREEMPTIONS = 2000,    /* and of those between two steps without locks */
 	YIELD_NS = 200,	       /* that a turn takes at least */
 };
 
@@ -55,7 +53,7 @@ void gy_sim_yield(bool always)
 
 	/* One in whose name calls are made while its host ends is not running. */
 	if (task->observer || task->stack == NULL || task->state != GY_SIM_TASK_RUNNING ||
-	    (!always && gy_sim_choose_task(task->sim, 2, YIELDS) == 0)) {
+	    (!always && !gy_sim_gives_way(task->sim, GY_SIM_PAUSE_CALL))) {
 		return;
 	}
 	gy_sim_task_ready(task);
@@ -64,8 +62,7 @@ void gy_sim_yield(bool always)
 
 void gy_sim_preempt(void)
 {
-	if (gy_sim_here->host != NULL &&
-	    gy_sim_choose_task(gy_sim_here->sim, 2, PREEMPTIONS) != 0) {
+	if (gy_sim_here->host != NULL && gy_sim_gives_way(gy_sim_here->sim, GY_SIM_PAUSE_STEP)) {
 		gy_sim_yield(true);
 	}
 }
@@ -111,43 +108,38 @@ void gy_sim_wake_all(struct gy_sim_queue *queue)
 	}
 }
 
+/* What is global in the program belongs to all hosts, so their tasks wait in the same queues. */
+static struct gy_sim_queue *queue_of(const struct gyre_sim *sim, const void *address)
+{
+	enum { ALIGNED = 8 };
+
+	return &sim->scheduler->at_addresses[(uintptr_t)address / ALIGNED % GY_SIM_ADDRESS_QUEUES];
+}
+
 bool gy_sim_wait_at(const void *address, uint64_t until_ns, const char *what)
 {
 	refuse_to_wait(gy_sim_here);
 	gy_sim_here->address = address;
-	return gy_sim_wait(&gy_sim_here->host->at_addresses, until_ns, what);
+	return gy_sim_wait(queue_of(gy_sim_here->sim, address), until_ns, what);
 }
 
-/* Whether one was woken. */
-static bool wake_of_host(struct gy_sim_host *host, const void *address, bool all)
+void gy_sim_wake_at(const void *address, bool all)
 {
-	struct gy_list *tasks = &host->at_addresses.tasks;
-	bool any = false;
+	const struct gy_list *tasks = &queue_of(gy_sim_here->sim, address)->tasks;
 	struct gy_list *next;
 
-	for (struct gy_list *item = tasks->next; item != tasks && (all || !any); item = next) {
+	if (gy_sim_here->host == NULL) {
+		return; /* the observer changes nothing that others wait for */
+	}
+	for (struct gy_list *item = tasks->next; item != tasks; item = next) {
 		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_queue);
 
 		next = item->next;
 		if (task->address == address) {
 			wake(task);
-			any = true;
-		}
-	}
-	return any;
-}
-
-void gy_sim_wake_at(const void *address, bool all)
-{
-	const struct gyre_sim *sim = gy_sim_here->sim;
-
-	if (gy_sim_here->host == NULL) {
-		return; /* the observer changes nothing that others wait for */
-	}
-	/* What is global in the program belongs to all hosts. */
-	for (uint32_t i = 0; i < sim->hosts_count; i++) {
-		if (wake_of_host(sim->hosts[i], address, all) && !all) {
-			return;
+			if (!all) {
+				return;
+			}
 		}
 	}
 }
@@ -230,51 +222,40 @@ static void run_one(struct gyre_sim *sim)
 	}
 }
 
-static void fire_one(struct gyre_sim *sim)
+/* The next thing that happens before @until_ns. */
+static void do_one(struct gyre_sim *sim, uint64_t until_ns)
 {
-	struct gy_sim_timer *timer = sim->scheduler->timers[1];
+	struct gy_sim_timer *timer = gy_sim_timer_first(sim->scheduler);
+	uint64_t next_ns = timer == NULL ? UINT64_MAX : timer->at_ns;
 
-	gy_sim_timer_stop(sim, timer);
-	timer->fire(timer);
-}
-
-static bool is_timer_due(const struct gyre_sim *sim)
-{
-	return sim->scheduler->timers_count > 0 && sim->scheduler->timers[1]->at_ns <= sim->now_ns;
-}
-
-/* Nothing can go on before the next timer. */
-static void jump(struct gyre_sim *sim, uint64_t until_ns)
-{
-	uint64_t next_ns =
-		sim->scheduler->timers_count == 0 ? UINT64_MAX : sim->scheduler->timers[1]->at_ns;
-
-	sim->now_ns = next_ns < until_ns ? next_ns : until_ns;
+	if (next_ns > sim->now_ns && sim->scheduler->ready_count > 0) {
+		run_one(sim);
+	} else if (next_ns >= until_ns && next_ns > sim->now_ns) {
+		sim->now_ns = until_ns;
+		return;
+	} else {
+		sim->now_ns = next_ns > sim->now_ns ? next_ns : sim->now_ns;
+		gy_sim_timer_stop(sim, timer);
+		timer->fire(timer);
+	}
+	sim->events++;
+	gy_sim_net_deliver(sim);
 }
 
 int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint64_t until_ns)
 {
-	struct gy_sim_scheduler *scheduler = sim->scheduler;
-
 	for (;;) {
-		gy_sim_checks_run(sim);
+		bool answer = gy_sim_checks_run(sim, when, arg);
+
 		if (sim->failure[0] != '\0') {
 			return -ENOTRECOVERABLE;
 		}
-		if (when != NULL && gy_sim_ask(sim, when, arg)) {
+		if (answer) {
 			return 0;
 		}
 		if (sim->now_ns >= until_ns) {
 			return -ETIMEDOUT;
 		}
-		sim->events++;
-		if (is_timer_due(sim)) {
-			fire_one(sim);
-		} else if (scheduler->ready_count > 0) {
-			run_one(sim);
-		} else {
-			jump(sim, until_ns);
-		}
-		gy_sim_net_deliver(sim);
+		do_one(sim, until_ns);
 	}
 }

@@ -13,7 +13,10 @@
 struct gy_foreign_mine;
 struct gy_worker;
 
-enum { GY_SIM_TASK_NAME_BYTES = 16 };
+enum {
+	GY_SIM_TASK_NAME_BYTES = 16,
+	GY_SIM_ADDRESS_QUEUES = 64, /* in which tasks wait that do so at an address */
+};
 
 /* What a thread has for itself in gyre: the thread-local objects of the library. */
 struct gy_sim_task_locals {
@@ -75,7 +78,9 @@ struct gy_sim_scheduler {
 	uint32_t timers_count;
 	uint32_t timers_room;
 	uint64_t timer_number;
-	struct gy_list stacks; /* that nobody uses */
+	struct gy_list rows[GY_SIM_ROWS];			 /* of timers, each by time */
+	struct gy_sim_queue at_addresses[GY_SIM_ADDRESS_QUEUES]; /* of mutexes, conditions */
+	struct gy_list stacks;					 /* that nobody uses */
 	struct gy_sim_task observer;
 	struct gy_sim_context context; /* of who called gyre_sim_run() */
 	void *fake_stack;
@@ -104,6 +109,15 @@ void gy_sim_task_switch_back(struct gy_sim_task *task);
 void gy_sim_task_end_specifics(struct gy_sim_task *task);
 /* Has calls be made in the name of a task without its stack; gives what was before. */
 struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task);
+/* The same for the observer, between two events and so often that it has to be cheap: it turns no
+ * loop, and nobody minds its errno. */
+void gy_sim_task_observe(struct gy_sim_task *observer, bool begins);
+
+/* ---- timers.c ---- */
+
+void gy_sim_timers_init(struct gy_sim_scheduler *scheduler);
+/* The one that fires next; NULL: none is started. */
+struct gy_sim_timer *gy_sim_timer_first(const struct gy_sim_scheduler *scheduler);
 
 /* ---- scheduler.c ---- */
 

@@ -36,6 +36,8 @@ enum {
 	GY_SIM_HOSTS_MAX = 64,
 	GY_SIM_NAME_BYTES = 32,
 	GY_SIM_DESCRIPTORS_MAX = 65536,
+	GY_SIM_SLOTS_OF_PAGE = 256,
+	GY_SIM_SLOT_PAGES = GY_SIM_DESCRIPTORS_MAX / GY_SIM_SLOTS_OF_PAGE,
 	GY_SIM_SIGNALS = 64
 };
 
@@ -79,7 +81,6 @@ struct gyre_sim {
 	bool calm; /* for tests that rely on it: files stay in memory, events keep their order */
 	uint32_t hosts_count;
 	struct gy_sim_host *hosts[GY_SIM_HOSTS_MAX];
-	struct gy_sim_link_state *links; /* of each ordered pair: net/net.c */
 	struct gy_sim_net *net;
 	struct gy_sim_decisions *decisions;
 	struct gy_sim_scheduler *scheduler;
@@ -107,6 +108,11 @@ __attribute__((format(printf, 2, 3))) void gy_sim_fail(struct gyre_sim *sim, con
 uint32_t gy_sim_choose(struct gyre_sim *sim, uint32_t count);
 /* Which of @count tasks goes on; other than the first only so many times of a million. */
 uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million);
+/* Places where the running task may be put aside: where it calls, and between two steps of an
+ * algorithm without locks. */
+enum gy_sim_pause { GY_SIM_PAUSE_CALL, GY_SIM_PAUSE_STEP, GY_SIM_PAUSES };
+/* Whether it is put aside there. */
+bool gy_sim_gives_way(struct gyre_sim *sim, enum gy_sim_pause place);
 /* Whether something happens that does so @of_a_million times; not is the ordinary case. */
 bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million);
 /* Whether the host of the running task, if any, is refused what it asks for. */
@@ -123,15 +129,22 @@ void gy_sim_tls_random_init(void);
 
 /* ---- timers.c ---- */
 
+/* Timers that are mostly started in the order in which they fire. */
+enum gy_sim_row { GY_SIM_ROW_PACKETS, GY_SIM_ROW_RETRIES, GY_SIM_ROWS };
+
 struct gy_sim_timer {
 	uint64_t at_ns;
 	uint64_t number; /* of those of the same time the one that was started first fires first */
-	uint32_t place;	 /* in the heap, from 1 on; 0: not started */
+	uint32_t place;	 /* in the heap, from 1 on; 0: not started; UINT32_MAX: in a row */
+	struct gy_list of_row;
 	void (*fire)(struct gy_sim_timer *timer); /* in the scheduler: no task is running */
 };
 
 /* Starts a timer, or starts it anew. UINT64_MAX: it is only stopped. */
 void gy_sim_timer_start(struct gyre_sim *sim, struct gy_sim_timer *timer, uint64_t at_ns);
+/* The same, at less cost where no other one of the row fires later. */
+void gy_sim_timer_start_in_row(struct gyre_sim *sim, struct gy_sim_timer *timer, uint64_t at_ns,
+			       enum gy_sim_row row);
 void gy_sim_timer_stop(struct gyre_sim *sim, struct gy_sim_timer *timer);
 
 /* ---- scheduler.c, task.c: tasks ---- */
@@ -185,13 +198,12 @@ struct gy_sim_host {
 	void *arg;
 	struct gy_list tasks; /* all of the host */
 	uint32_t tasks_made;
-	struct gy_sim_task *main;	  /* that runs @boot */
-	struct gy_sim_queue at_addresses; /* tasks that wait at one: mutexes, conditions */
+	struct gy_sim_task *main; /* that runs @boot */
 	struct gy_sim_rcu *rcu;
-	uint64_t clock_base_ns;	   /* of its monotonic clock */
-	int32_t clock_skew;	   /* that it runs faster, in a million */
-	struct gy_sim_slot *slots; /* descriptors by number */
-	uint32_t slots_room;
+	uint64_t clock_base_ns; /* of its monotonic clock */
+	int32_t clock_skew;	/* that it runs faster, in a million */
+	struct gy_sim_slot
+		*slots[GY_SIM_SLOT_PAGES]; /* descriptors by number; NULL: all are free */
 	uint32_t descriptors_max;
 	uid_t user;
 	struct gy_list environment; /* process_calls.c */

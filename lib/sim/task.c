@@ -94,21 +94,20 @@ static void free_stacks(struct gyre_sim *sim)
 
 /* ---- what belongs to a thread ---- */
 
-static void enter(struct gy_sim_task *task)
+static void enter(const struct gy_sim_task_locals *locals)
 {
-	gy_sim_here = task;
-	gy_foreign_mine = task->locals.foreign_mine;
-	gy_reader_reasons = task->locals.reader_reasons;
-	gy_current_worker_set(task->locals.worker);
-	errno = task->locals.error;
+	gy_foreign_mine = locals->foreign_mine;
+	gy_reader_reasons = locals->reader_reasons;
+	gy_current_worker_set(locals->worker);
+	errno = locals->error;
 }
 
-static void leave(struct gy_sim_task *task)
+static void leave(struct gy_sim_task_locals *ret_locals)
 {
-	task->locals = (struct gy_sim_task_locals){ .foreign_mine = gy_foreign_mine,
-						    .reader_reasons = gy_reader_reasons,
-						    .worker = gy_current_worker(),
-						    .error = errno };
+	*ret_locals = (struct gy_sim_task_locals){ .foreign_mine = gy_foreign_mine,
+						   .reader_reasons = gy_reader_reasons,
+						   .worker = gy_current_worker(),
+						   .error = errno };
 }
 
 /* ---- switching ---- */
@@ -138,12 +137,13 @@ static void finish_switch(void *fake_stack, const void **ret_bottom, size_t *ret
 void gy_sim_task_switch_to(struct gy_sim_task *task)
 {
 	struct gy_sim_scheduler *scheduler = task->sim->scheduler;
-	struct gy_sim_task outside = { .locals = { 0 } };
+	struct gy_sim_task_locals outside;
 
 	gy_assert(gy_sim_here == NULL && task->state == GY_SIM_TASK_READY);
 	leave(&outside);
 	task->state = GY_SIM_TASK_RUNNING;
-	enter(task);
+	gy_sim_here = task;
+	enter(&task->locals);
 	start_switch(&scheduler->fake_stack, task->stack->memory + GUARD_BYTES, STACK_BYTES);
 	gy_sim_context_switch(&scheduler->context, &task->context);
 	finish_switch(scheduler->fake_stack, NULL, NULL);
@@ -156,7 +156,7 @@ void gy_sim_task_switch_back(struct gy_sim_task *task)
 	struct gy_sim_scheduler *scheduler = task->sim->scheduler;
 	bool ended = task->state == GY_SIM_TASK_ENDED;
 
-	leave(task);
+	leave(&task->locals);
 	start_switch(ended ? NULL : &task->fake_stack, scheduler->bottom, scheduler->bottom_bytes);
 	gy_sim_context_switch(&task->context, &scheduler->context);
 	finish_switch(task->fake_stack, &scheduler->bottom, &scheduler->bottom_bytes);
@@ -164,20 +164,29 @@ void gy_sim_task_switch_back(struct gy_sim_task *task)
 
 struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task)
 {
+	const struct gy_sim_task_locals outside = { .error = errno };
 	struct gy_sim_task *before = gy_sim_here;
 
 	if (before != NULL) {
-		leave(before);
+		leave(&before->locals);
 	}
-	if (task != NULL) {
-		enter(task);
-	} else {
-		gy_foreign_mine = NULL;
-		gy_reader_reasons = 0;
-		gy_current_worker_set(NULL);
-	}
+	enter(task == NULL ? &outside : &task->locals);
 	gy_sim_here = task;
 	return before;
+}
+
+void gy_sim_task_observe(struct gy_sim_task *observer, bool begins)
+{
+	struct gy_sim_task_locals *other = &observer->locals;
+	struct gy_foreign_mine *foreign_mine = gy_foreign_mine;
+	uint32_t reader_reasons = gy_reader_reasons;
+
+	gy_assert(gy_sim_here == (begins ? NULL : observer));
+	gy_foreign_mine = other->foreign_mine;
+	gy_reader_reasons = other->reader_reasons;
+	other->foreign_mine = foreign_mine;
+	other->reader_reasons = reader_reasons;
+	gy_sim_here = begins ? observer : NULL;
 }
 
 /* ---- life ---- */
@@ -285,6 +294,10 @@ void gy_sim_scheduler_init(struct gyre_sim *sim)
 	sim->scheduler = scheduler;
 	gy_list_init(&scheduler->ready);
 	gy_list_init(&scheduler->stacks);
+	gy_sim_timers_init(scheduler);
+	for (uint32_t i = 0; i < GY_SIM_ADDRESS_QUEUES; i++) {
+		gy_sim_queue_init(&scheduler->at_addresses[i]);
+	}
 	init(&scheduler->observer, sim);
 	scheduler->observer.observer = true;
 }

@@ -254,7 +254,9 @@ static int wait_for(int epoll_fd, struct epoll_event *ret_events, int room, uint
 		return epoll == NULL ? -EBADF : -EINVAL;
 	}
 	gy_sim_rcu_rest(true);
-	gy_sim_yield(true);
+	if (until_ns <= sim->now_ns || !gy_list_empty(&epoll->ready)) {
+		gy_sim_yield(true); /* who waits lets others go first anyway */
+	}
 	while ((count = take(epoll, ret_events, room)) == 0 && woken && until_ns > sim->now_ns) {
 		woken = gy_sim_wait(&epoll->waiters, until_ns, "events of epoll");
 		if (woken && gy_sim_happens(sim, sim->faults)) {

@@ -1,5 +1,6 @@
 /*
  * The descriptors of a host, by their numbers: the lowest that is free is taken, as POSIX has it.
+ * They stand in pages, as most programs have few, and gyre now and then takes the highest one.
  * The first three are a console. What a host writes there goes to the trace, or to the program's
  * standard error where there is no trace.
  */
@@ -81,10 +82,26 @@ static const struct gy_sim_file_ops console_ops = {
 
 /* ---- the table ---- */
 
+/* NULL: it is free. */
+static struct gy_sim_slot *find(const struct gy_sim_host *host, uint32_t fd)
+{
+	struct gy_sim_slot *page =
+		fd < GY_SIM_DESCRIPTORS_MAX ? host->slots[fd / GY_SIM_SLOTS_OF_PAGE] : NULL;
+
+	return page == NULL || page[fd % GY_SIM_SLOTS_OF_PAGE].file == NULL
+		       ? NULL
+		       : &page[fd % GY_SIM_SLOTS_OF_PAGE];
+}
+
 static void take(struct gy_sim_host *host, uint32_t fd, struct gy_sim_file *file)
 {
-	gy_sim_grow((void **)&host->slots, &host->slots_room, fd + 1, sizeof(*host->slots));
-	host->slots[fd] = (struct gy_sim_slot){ .file = file };
+	struct gy_sim_slot **page = &host->slots[fd / GY_SIM_SLOTS_OF_PAGE];
+
+	gy_assert(fd < GY_SIM_DESCRIPTORS_MAX);
+	if (*page == NULL) {
+		*page = (struct gy_sim_slot *)gy_sim_get(GY_SIM_SLOTS_OF_PAGE * sizeof(**page));
+	}
+	(*page)[fd % GY_SIM_SLOTS_OF_PAGE] = (struct gy_sim_slot){ .file = file };
 	gy_sim_file_ref(file);
 }
 
@@ -108,22 +125,37 @@ static void drop(struct gy_sim_slot *slot)
 
 void gy_sim_table_fini(struct gy_sim_host *host)
 {
-	for (uint32_t fd = 0; fd < host->slots_room; fd++) {
-		if (host->slots[fd].file != NULL) {
-			drop(&host->slots[fd]);
+	for (int fd = 0; (fd = gy_sim_table_next(host, (uint32_t)fd)) >= 0; fd++) {
+		drop(find(host, (uint32_t)fd));
+	}
+	for (uint32_t page = 0; page < GY_SIM_SLOT_PAGES; page++) {
+		gy_sim_put(host->slots[page]);
+		host->slots[page] = NULL;
+	}
+}
+
+int gy_sim_table_next(const struct gy_sim_host *host, uint32_t from)
+{
+	uint32_t fd = from;
+
+	while (fd < GY_SIM_DESCRIPTORS_MAX) {
+		if (host->slots[fd / GY_SIM_SLOTS_OF_PAGE] == NULL) {
+			fd = (fd / GY_SIM_SLOTS_OF_PAGE + 1) * GY_SIM_SLOTS_OF_PAGE;
+		} else if (find(host, fd) != NULL) {
+			return (int)fd;
+		} else {
+			fd++;
 		}
 	}
-	gy_sim_put(host->slots);
-	host->slots = NULL;
-	host->slots_room = 0;
+	return -1;
 }
 
 uint32_t gy_sim_table_count(const struct gy_sim_host *host)
 {
 	uint32_t count = 0;
 
-	for (uint32_t fd = STDERR_FILENO + 1; fd < host->slots_room; fd++) {
-		count += host->slots[fd].file != NULL;
+	for (int fd = STDERR_FILENO + 1; (fd = gy_sim_table_next(host, (uint32_t)fd)) >= 0; fd++) {
+		count++;
 	}
 	return count;
 }
@@ -135,10 +167,7 @@ struct gy_sim_slot *gy_sim_slot_at(int fd)
 	if (host != NULL) {
 		gy_sim_net_deliver(host->sim);
 	}
-	return host == NULL || fd < 0 || (uint32_t)fd >= host->slots_room ||
-			       host->slots[fd].file == NULL
-		       ? NULL
-		       : &host->slots[fd];
+	return host == NULL || fd < 0 ? NULL : find(host, (uint32_t)fd);
 }
 
 struct gy_sim_file *gy_sim_file_at(int fd)
@@ -154,7 +183,7 @@ int gy_sim_file_install(struct gy_sim_file *file, int least)
 	uint32_t fd = (uint32_t)least;
 
 	gy_assert(least >= 0);
-	while (fd < host->slots_room && host->slots[fd].file != NULL) {
+	while (find(host, fd) != NULL) {
 		fd++;
 	}
 	if (fd >= host->descriptors_max || gy_sim_refuses("a descriptor")) {

@@ -15,6 +15,8 @@ struct gy_sim_slot {
 void gy_sim_table_init(struct gy_sim_host *host);
 /* Closes all. */
 void gy_sim_table_fini(struct gy_sim_host *host);
+/* The lowest descriptor from @from on; -1: there is none. */
+int gy_sim_table_next(const struct gy_sim_host *host, uint32_t from);
 /* NULL where @fd is none of the running host's. */
 struct gy_sim_slot *gy_sim_slot_at(int fd);
 /* Has @fd stand for nothing. 0 or -EBADF. */

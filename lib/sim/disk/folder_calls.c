@@ -46,11 +46,9 @@ static void add_descriptors(struct folder *folder)
 	const struct gy_sim_host *host = gy_sim_host_here();
 	char name[16];
 
-	for (uint32_t fd = 0; fd < host->slots_room; fd++) {
-		if (host->slots[fd].file != NULL) {
-			(void)snprintf(name, sizeof(name), "%u", fd);
-			add(name, DT_LNK, folder);
-		}
+	for (int fd = 0; (fd = gy_sim_table_next(host, (uint32_t)fd)) >= 0; fd++) {
+		(void)snprintf(name, sizeof(name), "%d", fd);
+		add(name, DT_LNK, folder);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/macros.h"
+#include "base/memory/poison.h"
 #include "sim/net/socket.h"
 
 static const uint64_t own_delay_ns = 5000;
@@ -25,8 +26,8 @@ struct gy_sim_link_state {
 
 static struct gy_sim_link_state *link_of(const struct gyre_sim *sim, uint32_t from, uint32_t to)
 {
-	gy_assert(from < GY_SIM_HOSTS_MAX && to < GY_SIM_HOSTS_MAX);
-	return &sim->links[from * GY_SIM_HOSTS_MAX + to];
+	gy_assert(from < sim->hosts_count && to < sim->hosts_count);
+	return &sim->hosts[from]->net->links[to];
 }
 
 static uint64_t delay_of(const struct gy_sim_link_state *state)
@@ -36,14 +37,53 @@ static uint64_t delay_of(const struct gy_sim_link_state *state)
 
 void gy_sim_net_init(struct gyre_sim *sim)
 {
-	const uint32_t pairs = GY_SIM_HOSTS_MAX * GY_SIM_HOSTS_MAX;
-
 	sim->net = (struct gy_sim_net *)gy_sim_get(sizeof(*sim->net));
 	gy_list_init(&sim->net->packets);
 	gy_list_init(&sim->net->own);
-	sim->links = (struct gy_sim_link_state *)gy_sim_get(pairs * sizeof(*sim->links));
-	for (uint32_t i = 0; i < pairs; i++) {
-		gy_list_init(&sim->links[i].waiting);
+	gy_list_init(&sim->net->spare);
+}
+
+/* Packets come and go all the time, and most of them are small. */
+enum {
+	SPARE_BYTES = 512,
+	SPARE_PART_BYTES = sizeof(struct gy_sim_packet) + SPARE_BYTES - sizeof(struct gy_list),
+};
+
+static void free_packet(struct gy_sim_packet *packet)
+{
+	if (packet->count <= SPARE_BYTES) {
+		gy_list_append(&packet->sim->net->spare, &packet->item);
+		gy_poison(&packet->item + 1, SPARE_PART_BYTES);
+	} else {
+		gy_sim_put(packet);
+	}
+}
+
+static struct gy_sim_packet *get_packet(struct gyre_sim *sim, size_t count)
+{
+	struct gy_list *spare = &sim->net->spare;
+	struct gy_sim_packet *packet;
+
+	if (count > SPARE_BYTES || gy_list_empty(spare)) {
+		return (struct gy_sim_packet *)gy_sim_get(
+			sizeof(*packet) + (count > SPARE_BYTES ? count : SPARE_BYTES));
+	}
+	packet = gy_container_of(spare->previous, struct gy_sim_packet, item);
+	gy_list_remove(&packet->item);
+	gy_unpoison(&packet->item + 1, SPARE_PART_BYTES);
+	memset(packet, 0, sizeof(*packet)); /* its bytes are written by who sends it */
+	return packet;
+}
+
+static void free_spare_packets(struct gyre_sim *sim)
+{
+	while (!gy_list_empty(&sim->net->spare)) {
+		struct gy_sim_packet *packet =
+			gy_container_of(sim->net->spare.next, struct gy_sim_packet, item);
+
+		gy_list_remove(&packet->item);
+		gy_unpoison(&packet->item + 1, SPARE_PART_BYTES);
+		gy_sim_put(packet);
 	}
 }
 
@@ -51,7 +91,7 @@ static void destroy_packet(struct gy_sim_packet *packet)
 {
 	gy_sim_timer_stop(packet->sim, &packet->timer);
 	gy_list_remove(&packet->item);
-	gy_sim_put(packet);
+	free_packet(packet);
 }
 
 static void destroy_packets(struct gy_list *packets)
@@ -66,15 +106,11 @@ void gy_sim_net_fini(struct gyre_sim *sim)
 	if (sim->net == NULL) {
 		return;
 	}
-	for (uint32_t i = 0; i < GY_SIM_HOSTS_MAX * GY_SIM_HOSTS_MAX; i++) {
-		destroy_packets(&sim->links[i].waiting);
-	}
 	destroy_packets(&sim->net->packets);
 	destroy_packets(&sim->net->own);
-	gy_sim_put(sim->links);
+	free_spare_packets(sim);
 	gy_sim_put(sim->net->connections);
 	gy_sim_put(sim->net);
-	sim->links = NULL;
 	sim->net = NULL;
 }
 
@@ -83,6 +119,11 @@ void gy_sim_net_fini(struct gyre_sim *sim)
 void gy_sim_net_host_init(struct gy_sim_host *host)
 {
 	host->net = (struct gy_sim_net_host *)gy_sim_get(sizeof(*host->net));
+	host->net->links = (struct gy_sim_link_state *)gy_sim_get(GY_SIM_HOSTS_MAX *
+								  sizeof(*host->net->links));
+	for (uint32_t to = 0; to < GY_SIM_HOSTS_MAX; to++) {
+		gy_list_init(&host->net->links[to].waiting);
+	}
 	gy_list_init(&host->net->sockets);
 	gy_list_init(&host->net->ended);
 	gy_list_init(&host->net->socket_files);
@@ -104,6 +145,10 @@ void gy_sim_net_host_fini(struct gy_sim_host *host)
 {
 	gy_sim_streams_drop(host);
 	gy_sim_socket_files_fini(host);
+	for (uint32_t to = 0; to < GY_SIM_HOSTS_MAX; to++) {
+		destroy_packets(&host->net->links[to].waiting);
+	}
+	gy_sim_put(host->net->links);
 	gy_sim_put(host->net);
 	host->net = NULL;
 }
@@ -128,13 +173,13 @@ static void arrive(struct gy_sim_timer *timer)
 	} else {
 		gy_sim_stream_arrive(host, packet);
 	}
-	gy_sim_put(packet);
+	free_packet(packet);
 }
 
 struct gy_sim_packet *gy_sim_packet_create(struct gyre_sim *sim, enum gy_sim_packet_kind kind,
 					   size_t count)
 {
-	struct gy_sim_packet *packet = (struct gy_sim_packet *)gy_sim_get(sizeof(*packet) + count);
+	struct gy_sim_packet *packet = get_packet(sim, count);
 
 	packet->sim = sim;
 	packet->kind = kind;
@@ -160,7 +205,7 @@ static const char *text_of(enum gy_sim_packet_kind kind)
 static void start(struct gy_sim_packet *packet, uint64_t at_ns)
 {
 	gy_list_append(&packet->sim->net->packets, &packet->item);
-	gy_sim_timer_start(packet->sim, &packet->timer, at_ns);
+	gy_sim_timer_start_in_row(packet->sim, &packet->timer, at_ns, GY_SIM_ROW_PACKETS);
 }
 
 static void lose(struct gy_sim_packet *packet, const char *how)
@@ -172,7 +217,7 @@ static void lose(struct gy_sim_packet *packet, const char *how)
 	gy_sim_endpoint_write(&packet->target, target);
 	gy_sim_trace(packet->sim, packet->sim->hosts[packet->from], "%s of %s to %s is %s",
 		     text_of(packet->kind), source, target, how);
-	gy_sim_put(packet);
+	free_packet(packet);
 }
 
 static void duplicate(const struct gy_sim_packet *packet, const struct gy_sim_link_state *state)
@@ -233,7 +278,7 @@ void gy_sim_net_deliver(struct gyre_sim *sim)
 {
 	struct gy_sim_net *net = sim->net;
 
-	if (net->delivering) {
+	if (gy_list_empty(&net->own) || net->delivering) {
 		return;
 	}
 	net->delivering = true;

@@ -182,6 +182,7 @@ uint32_t gy_sim_ip_fits(const struct gy_sim_socket *socket, const struct gy_sim_
 /* ---- net.c: hosts, links, packets ---- */
 
 struct gy_sim_net_host {
+	struct gy_sim_link_state *links; /* from it to each host: net.c */
 	struct gy_list sockets;
 	struct gy_list ended; /* connections of TCP without a descriptor */
 	bool crashed;
@@ -246,6 +247,7 @@ struct gy_sim_connection {
 struct gy_sim_net {
 	struct gy_list packets; /* under way */
 	struct gy_list own;	/* of hosts to themselves, in their order */
+	struct gy_list spare;	/* packets that are used again */
 	bool delivering;
 	struct gy_sim_connection *connections;
 	uint32_t connections_room;

@@ -94,7 +94,8 @@ static void start_retry(struct gy_sim_stream *stream)
 	uint64_t last_ns = stream->patient_from_ns + patience_of(stream);
 	uint64_t at_ns = sim->now_ns + (wait_ns < retry_most_ns ? wait_ns : retry_most_ns);
 
-	gy_sim_timer_start(sim, &stream->retry, at_ns < last_ns ? at_ns : last_ns);
+	gy_sim_timer_start_in_row(sim, &stream->retry, at_ns < last_ns ? at_ns : last_ns,
+				  GY_SIM_ROW_RETRIES);
 }
 
 static void send_segment(struct gy_sim_stream *stream, size_t count)
