@@ -4,6 +4,9 @@
  * that were not 0, each with its place in the order of all; that is what is recorded, what a replay
  * follows, and what can be made shorter by leaving some out. Those of the scheduler, those of the
  * test and all others are counted apart: who leaves out one of a kind moves none of another.
+ *
+ * Whether a task is put aside where it stands is asked most often by far, and seldom answered with
+ * yes. So not each answer is drawn, but how many places are passed before the next one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,13 +21,16 @@ struct decision {
 	uint32_t value;
 };
 
-enum kind { TASK, TEST, OTHER, KINDS };
+enum kind { CALL, STEP, TASK, TEST, OTHER, KINDS };
 
-static const char *const kind_names[KINDS] = { "task", "test", "other" };
+static const char *const kind_names[KINDS] = { "call", "step", "task", "test", "other" };
+
+_Static_assert((int)CALL == (int)GY_SIM_PAUSE_CALL && (int)STEP == (int)GY_SIM_PAUSE_STEP,
+	       "pauses are kinds of decisions");
 
 /* Those of one kind. */
 struct kind_decisions {
-	uint64_t taken;
+	uint64_t taken;		 /* of pauses: with the places that are passed before the next */
 	struct decision *listed; /* a replay */
 	uint32_t listed_count;
 	uint32_t listed_room;
@@ -33,10 +39,9 @@ struct kind_decisions {
 
 struct gy_sim_decisions {
 	uint64_t random;
-	uint32_t ways_left[GY_SIM_PAUSES]; /* that are not given until the next one that is */
-	uint64_t secrets;		   /* the state of what hosts are told by getrandom() */
-	uint64_t workload;		   /* and of gyre_sim_random() */
-	uint64_t of_test;		   /* and of gyre_sim_choose() */
+	uint64_t secrets;  /* the state of what hosts are told by getrandom() */
+	uint64_t workload; /* and of gyre_sim_random() */
+	uint64_t of_test;  /* and of gyre_sim_choose() */
 	struct kind_decisions kinds[KINDS];
 	bool replays;
 	FILE *record;
@@ -50,26 +55,6 @@ static uint32_t draw(uint64_t *state, uint32_t count)
 static uint32_t draw_seldom(uint64_t *state, uint32_t count, uint32_t of_a_million)
 {
 	return draw(state, 1000000) < of_a_million ? 1 + draw(state, count - 1) : 0;
-}
-
-/*
- * How many places are passed until a task is put aside, where each does so with a small probability
- * p: about ln(1/u)/p, for u drawn between 0 and 1. The logarithm of base 2 is that of the highest
- * bit, and a straight line up to the next: no floating point, which machines round differently.
- */
-static uint32_t draw_gap(struct gy_sim_decisions *decisions, enum gy_sim_pause place)
-{
-	static const uint32_t of_a_million[GY_SIM_PAUSES] = {
-		[GY_SIM_PAUSE_CALL] = 60000,
-		[GY_SIM_PAUSE_STEP] = 2000,
-	};
-	const uint64_t ln_2 = 693147; /* in millionths */
-	uint64_t u = gy_random_next(&decisions->random) | 1;
-	uint32_t zeros = (uint32_t)__builtin_clzll(u);
-	uint64_t line = (u << zeros) >> 47 & 0xffff; /* of the bits behind the highest */
-	uint64_t log_2 = ((uint64_t)(zeros + 1) << 16) - line;
-
-	return (uint32_t)(log_2 * ln_2 / of_a_million[place] >> 16);
 }
 
 /* KINDS: there is none of this name. */
@@ -107,6 +92,49 @@ static int read_all(struct gy_sim_decisions *decisions, const char *path)
 	return fields == EOF ? 0 : -EBADMSG;
 }
 
+/* ---- pauses ---- */
+
+/*
+ * How many places are passed until a task is put aside, where each does so with a small probability
+ * p: about ln(1/u)/p, for u drawn between 0 and 1. The logarithm of base 2 is that of the highest
+ * bit, and a straight line up to the next: no floating point, which machines round differently.
+ */
+static uint64_t draw_gap(struct gy_sim_decisions *decisions, enum gy_sim_pause pause)
+{
+	static const uint32_t of_a_million[GY_SIM_PAUSES] = {
+		[GY_SIM_PAUSE_CALL] = 60000,
+		[GY_SIM_PAUSE_STEP] = 2000,
+	};
+	const uint64_t ln_2 = 693147; /* in millionths */
+	uint64_t u = gy_random_next(&decisions->random) | 1;
+	uint32_t zeros = (uint32_t)__builtin_clzll(u);
+	uint64_t line = (u << zeros) >> 47 & 0xffff; /* of the bits behind the highest */
+	uint64_t log_2 = ((uint64_t)(zeros + 1) << 16) - line;
+
+	return log_2 * ln_2 / of_a_million[pause] >> 16;
+}
+
+/* The same where they are listed. */
+static uint64_t next_gap(struct kind_decisions *kind)
+{
+	while (kind->next < kind->listed_count && kind->listed[kind->next].place < kind->taken) {
+		kind->next++;
+	}
+	return kind->next < kind->listed_count ? kind->listed[kind->next].place - kind->taken
+					       : UINT64_MAX - kind->taken;
+}
+
+static void set_next(struct gyre_sim *sim, enum gy_sim_pause pause)
+{
+	struct gy_sim_decisions *decisions = sim->decisions;
+	struct kind_decisions *kind = &decisions->kinds[pause];
+
+	sim->places_left[pause] = decisions->replays ? next_gap(kind) : draw_gap(decisions, pause);
+	kind->taken += sim->places_left[pause];
+}
+
+/* ---- life ---- */
+
 int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *options)
 {
 	struct gy_sim_decisions *decisions =
@@ -118,9 +146,6 @@ int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *o
 	decisions->secrets = gy_random_next(&seed);
 	decisions->workload = gy_random_next(&seed);
 	decisions->of_test = gy_random_next(&seed);
-	for (uint32_t place = 0; place < GY_SIM_PAUSES; place++) {
-		decisions->ways_left[place] = draw_gap(decisions, (enum gy_sim_pause)place);
-	}
 	if (options->replay != NULL) {
 		int r = read_all(decisions, options->replay);
 
@@ -136,6 +161,8 @@ int gy_sim_decisions_init(struct gyre_sim *sim, const struct gyre_sim_options *o
 		/* What ends the process is what decisions are most wanted of. */
 		(void)setvbuf(decisions->record, NULL, _IOLBF, 0);
 	}
+	set_next(sim, GY_SIM_PAUSE_CALL);
+	set_next(sim, GY_SIM_PAUSE_STEP);
 	return 0;
 }
 
@@ -153,6 +180,8 @@ void gy_sim_decisions_fini(struct gyre_sim *sim)
 		gy_sim_put(decisions);
 	}
 }
+
+/* ---- taking them ---- */
 
 /* The decision at the present place of the list that is replayed; 0 if it has none. */
 static uint32_t look_up(struct kind_decisions *kind)
@@ -194,23 +223,12 @@ uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_
 				 draw_seldom(&sim->decisions->random, count, of_a_million));
 }
 
-/* As often as a draw at each place would have it, but there is one draw only for each that it is.
- */
-bool gy_sim_gives_way(struct gyre_sim *sim, enum gy_sim_pause place)
+bool gy_sim_pause(struct gyre_sim *sim, enum gy_sim_pause pause)
 {
-	struct gy_sim_decisions *decisions = sim->decisions;
-	uint32_t drawn = decisions->ways_left[place] == 0;
+	bool pauses = take(sim, (enum kind)pause, 2, 1) != 0;
 
-	if (drawn != 0) {
-		decisions->ways_left[place] = draw_gap(decisions, place);
-	} else {
-		decisions->ways_left[place]--;
-		if (!decisions->replays) {
-			decisions->kinds[TASK].taken++;
-			return false;
-		}
-	}
-	return take(sim, TASK, 2, drawn) != 0;
+	set_next(sim, pause);
+	return pauses;
 }
 
 uint32_t gyre_sim_choose(struct gyre_sim *sim, uint32_t count)

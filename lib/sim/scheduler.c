@@ -60,13 +60,6 @@ void gy_sim_yield(bool always)
 	gy_sim_task_switch_back(task);
 }
 
-void gy_sim_preempt(void)
-{
-	if (gy_sim_here->host != NULL && gy_sim_gives_way(gy_sim_here->sim, GY_SIM_PAUSE_STEP)) {
-		gy_sim_yield(true);
-	}
-}
-
 bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what)
 {
 	struct gy_sim_task *task = gy_sim_here;

@@ -71,6 +71,10 @@ void gy_sim_allocations_spare(struct gy_sim_host *host, bool spare);
 
 /* ---- sim.c: the whole ---- */
 
+/* Where a task may be put aside: where it calls, and between two steps of an algorithm without
+ * locks. */
+enum gy_sim_pause { GY_SIM_PAUSE_CALL, GY_SIM_PAUSE_STEP, GY_SIM_PAUSES };
+
 struct gyre_sim {
 	uint64_t now_ns;   /* since the begin of the simulation; never set back */
 	uint64_t events;   /* tasks that had a turn, and timers that fired */
@@ -83,6 +87,7 @@ struct gyre_sim {
 	struct gy_sim_host *hosts[GY_SIM_HOSTS_MAX];
 	struct gy_sim_net *net;
 	struct gy_sim_decisions *decisions;
+	uint64_t places_left[GY_SIM_PAUSES]; /* to be passed before the next pause */
 	struct gy_sim_scheduler *scheduler;
 	FILE *trace;
 	uint64_t digest;
@@ -108,11 +113,20 @@ __attribute__((format(printf, 2, 3))) void gy_sim_fail(struct gyre_sim *sim, con
 uint32_t gy_sim_choose(struct gyre_sim *sim, uint32_t count);
 /* Which of @count tasks goes on; other than the first only so many times of a million. */
 uint32_t gy_sim_choose_task(struct gyre_sim *sim, uint32_t count, uint32_t of_a_million);
-/* Places where the running task may be put aside: where it calls, and between two steps of an
- * algorithm without locks. */
-enum gy_sim_pause { GY_SIM_PAUSE_CALL, GY_SIM_PAUSE_STEP, GY_SIM_PAUSES };
-/* Whether it is put aside there. */
-bool gy_sim_gives_way(struct gyre_sim *sim, enum gy_sim_pause place);
+/* The task is at a place where it may be put aside, and none is left to be passed. Use
+ * gy_sim_gives_way(). */
+bool gy_sim_pause(struct gyre_sim *sim, enum gy_sim_pause pause);
+
+/* Whether the running task is put aside at the place where it is. There are so many of them that
+ * each may cost next to nothing. */
+static inline bool gy_sim_gives_way(struct gyre_sim *sim, enum gy_sim_pause pause)
+{
+	if (sim->places_left[pause] > 0) {
+		sim->places_left[pause]--;
+		return false;
+	}
+	return gy_sim_pause(sim, pause);
+}
 /* Whether something happens that does so @of_a_million times; not is the ordinary case. */
 bool gy_sim_happens(struct gyre_sim *sim, uint32_t of_a_million);
 /* Whether the host of the running task, if any, is refused what it asks for. */
@@ -168,8 +182,6 @@ struct gy_sim_host *gy_sim_host_here(void);
 
 /* Lets others go before; @always, or only as the seed will have it. In a task. */
 void gy_sim_yield(bool always);
-/* The same, but seldom: between two steps of an algorithm without locks. */
-void gy_sim_preempt(void);
 
 static inline void gy_sim_queue_init(struct gy_sim_queue *queue)
 {

@@ -3,7 +3,9 @@
  * switch also exchanges the thread-local objects of gyre and errno, for all tasks share the
  * thread's.
  *
- * Stacks have a page before them that nobody may touch, and are used again by later tasks.
+ * Stacks have a page before them that nobody may touch, and are used again by later tasks, also
+ * those of the simulations that the process makes later: it costs more to map one than to run most
+ * tasks.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,7 +34,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-enum { STACK_BYTES = 1 << 20, GUARD_BYTES = 1 << 16, ROUNDS_MAX = 4 };
+enum { STACK_BYTES = 1 << 20, GUARD_BYTES = 1 << 16, KEPT_MAX = 64, ROUNDS_MAX = 4 };
 
 struct gy_sim_stack {
 	struct gy_list of_free;
@@ -48,15 +50,60 @@ struct gy_sim_host *gy_sim_host_here(void)
 
 /* ---- stacks ---- */
 
+/* Of no simulation. Several threads may have simulations. */
+static struct {
+	pthread_mutex_t mutex;
+	struct gy_list stacks;
+	uint32_t count;
+} kept = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.stacks = { .next = &kept.stacks, .previous = &kept.stacks },
+};
+
+/* Whether there is place to keep it. */
+static bool keep_stack(struct gy_sim_stack *stack)
+{
+	bool is_place;
+
+	(void)__real_pthread_mutex_lock(&kept.mutex);
+	is_place = kept.count < KEPT_MAX;
+	if (is_place) {
+		kept.count++;
+		gy_list_append(&kept.stacks, &stack->of_free);
+	}
+	(void)__real_pthread_mutex_unlock(&kept.mutex);
+	return is_place;
+}
+
+static struct gy_sim_stack *take_from(struct gy_list *stacks)
+{
+	struct gy_sim_stack *stack = NULL;
+
+	if (!gy_list_empty(stacks)) {
+		stack = gy_container_of(stacks->previous, struct gy_sim_stack, of_free);
+		gy_list_remove(&stack->of_free);
+	}
+	return stack;
+}
+
+static struct gy_sim_stack *take_kept(void)
+{
+	struct gy_sim_stack *stack;
+
+	(void)__real_pthread_mutex_lock(&kept.mutex);
+	stack = take_from(&kept.stacks);
+	kept.count -= stack != NULL;
+	(void)__real_pthread_mutex_unlock(&kept.mutex);
+	return stack;
+}
+
 static struct gy_sim_stack *get_stack(struct gyre_sim *sim)
 {
-	struct gy_list *free_stacks = &sim->scheduler->stacks;
-	struct gy_sim_stack *stack;
+	struct gy_sim_stack *stack = take_from(&sim->scheduler->stacks);
 	void *memory;
 
-	if (!gy_list_empty(free_stacks)) {
-		stack = gy_container_of(free_stacks->previous, struct gy_sim_stack, of_free);
-		gy_list_remove(&stack->of_free);
+	stack = stack == NULL ? take_kept() : stack;
+	if (stack != NULL) {
 		return stack;
 	}
 	memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -82,13 +129,13 @@ static void put_stack(struct gyre_sim *sim, struct gy_sim_stack *stack)
 
 static void free_stacks(struct gyre_sim *sim)
 {
-	while (!gy_list_empty(&sim->scheduler->stacks)) {
-		struct gy_sim_stack *stack =
-			gy_container_of(sim->scheduler->stacks.next, struct gy_sim_stack, of_free);
+	struct gy_sim_stack *stack;
 
-		gy_list_remove(&stack->of_free);
-		(void)munmap(stack->memory, GUARD_BYTES + STACK_BYTES);
-		gy_sim_put(stack);
+	while ((stack = take_from(&sim->scheduler->stacks)) != NULL) {
+		if (!keep_stack(stack)) {
+			(void)munmap(stack->memory, GUARD_BYTES + STACK_BYTES);
+			gy_sim_put(stack);
+		}
 	}
 }
 

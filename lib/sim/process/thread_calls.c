@@ -114,10 +114,12 @@ int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_
 /* Builds with planted delays call this between the steps of algorithms without locks. */
 void __wrap_gy_delay(void)
 {
-	if (gy_sim_here == NULL) {
+	const struct gy_sim_task *task = gy_sim_here;
+
+	if (task == NULL) {
 		__real_gy_delay();
-	} else {
-		gy_sim_preempt();
+	} else if (task->host != NULL && gy_sim_gives_way(task->sim, GY_SIM_PAUSE_STEP)) {
+		gy_sim_yield(true);
 	}
 }
 #endif
