@@ -494,6 +494,7 @@ void log_line(const struct gyre_log_line *line, void *arg);
 
 /* What was done, for the record. */
 struct tally {
+	uint64_t steps;
 	uint64_t sent;
 	uint64_t spawned;
 	uint64_t restarted;

@@ -281,6 +281,7 @@ static void check_late(struct world *world)
 static void check_counters(struct world *world, struct tally *tally)
 {
 	struct gyre_counters counters;
+	int64_t steps_left = gy_load_relaxed(&world->steps_left);
 	uint64_t ends;
 
 	(void)gyre_system_counters(world->system, &counters);
@@ -299,6 +300,7 @@ static void check_counters(struct world *world, struct tally *tally)
 	     (unsigned long)counters.sent, (unsigned long)ends);
 	must(world, 0, counters.spawned == counters.stopped, "%lu were spawned, %lu have stopped",
 	     (unsigned long)counters.spawned, (unsigned long)counters.stopped);
+	tally->steps += world->plan.steps - (uint64_t)(steps_left > 0 ? steps_left : 0);
 	tally->sent += counters.sent;
 	tally->spawned += counters.spawned;
 	tally->restarted += counters.restarted;
