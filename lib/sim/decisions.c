@@ -97,7 +97,8 @@ static int read_all(struct gy_sim_decisions *decisions, const char *path)
 /*
  * How many places are passed until a task is put aside, where each does so with a small probability
  * p: about ln(1/u)/p, for u drawn between 0 and 1. The logarithm of base 2 is that of the highest
- * bit, and a straight line up to the next: no floating point, which machines round differently.
+ * bit, and of the bits behind it by a parabola: no floating point, which machines round
+ * differently.
  */
 static uint64_t draw_gap(struct gy_sim_decisions *decisions, enum gy_sim_pause pause)
 {
@@ -106,12 +107,15 @@ static uint64_t draw_gap(struct gy_sim_decisions *decisions, enum gy_sim_pause p
 		[GY_SIM_PAUSE_STEP] = 2000,
 	};
 	const uint64_t ln_2 = 693147; /* in millionths */
+	const uint64_t one = 1 << 16;
+	const uint64_t bend = 22486; /* 0.3431: log2(1 + f) is f + 0.3431 f (1 - f), or nearly so */
 	uint64_t u = gy_random_next(&decisions->random) | 1;
 	uint32_t zeros = (uint32_t)__builtin_clzll(u);
-	uint64_t line = (u << zeros) >> 47 & 0xffff; /* of the bits behind the highest */
-	uint64_t log_2 = ((uint64_t)(zeros + 1) << 16) - line;
+	uint64_t fraction = (u << zeros) >> 47 & (one - 1);
+	uint64_t log_2 =
+		(zeros + 1) * one - fraction - (fraction * (one - fraction) / one * bend / one);
 
-	return log_2 * ln_2 / of_a_million[pause] >> 16;
+	return log_2 * ln_2 / of_a_million[pause] / one;
 }
 
 /* The same where they are listed. */

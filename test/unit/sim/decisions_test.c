@@ -1,6 +1,8 @@
 /*
  * Decisions: recorded, replayed and left out; and the trace of what happened.
  */
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -193,6 +195,70 @@ Test(sim_decisions, of_the_test_are_recorded_too)
 	cr_assert_eq(decide(&(struct gyre_sim_options){ .seed = 12, .replay = path }), decided);
 	cr_assert_eq(truncate(path, 0), 0);
 	cr_assert_eq(decide(&(struct gyre_sim_options){ .seed = 11, .replay = path }), 0);
+	(void)unlink(path);
+}
+
+/* ---- pauses ---- */
+
+enum { LOCKS = 100000 };
+
+static int lock_often(void *arg)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)arg;
+	for (uint32_t i = 0; i < LOCKS; i++) {
+		(void)pthread_mutex_lock(&mutex);
+		(void)pthread_mutex_unlock(&mutex);
+	}
+	return 0;
+}
+
+struct pauses {
+	uint32_t count;
+	uint32_t at_once; /* the place before was one as well */
+	uint32_t late;	  /* 60 places were passed before */
+};
+
+static struct pauses read_pauses(const char *path)
+{
+	struct pauses pauses = { 0 };
+	char *text = read_file(path);
+	char *rest = NULL;
+	uint64_t last = 0;
+
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		uint64_t place;
+
+		if (sscanf(line, "call %" SCNu64 " 1", &place) == 1) {
+			pauses.at_once += pauses.count > 0 && place == last + 1;
+			pauses.late += place > last + 60;
+			pauses.count++;
+			last = place;
+		}
+	}
+	free(text);
+	return pauses;
+}
+
+/* Where a task calls it is put aside six times in a hundred, each time for itself. */
+Test(sim_decisions, have_a_task_pause_as_if_each_place_were_drawn)
+{
+	char path[] = "/tmp/gyre-sim-XXXXXX";
+	struct pauses pauses;
+	struct gyre_sim *sim;
+
+	make_path(path);
+	cr_assert_eq(gyre_sim_create(&(struct gyre_sim_options){ .seed = 3, .record = path }, &sim),
+		     0);
+	(void)sim_add(sim, "alpha", lock_often, NULL);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	gyre_sim_destroy(sim);
+	pauses = read_pauses(path);
+	cr_assert(pauses.count > 5500 && pauses.count < 6500, "%u", pauses.count);
+	cr_assert(pauses.at_once > 240 && pauses.at_once < 480, "%u", pauses.at_once);
+	cr_assert(pauses.late > 90 && pauses.late < 220, "%u", pauses.late);
 	(void)unlink(path);
 }
 
