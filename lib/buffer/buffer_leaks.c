@@ -16,11 +16,11 @@ static const char remedy[] = "pass a buffer on, write it, or call gyre_buffer_de
 void gy_buffer_read_by(struct gyre_buffer *buffer, const struct gy_class_info *info,
 		       const char *handler)
 {
-	size_t bytes = strnlen(handler, sizeof(buffer->reader) - 1);
+	const char *name = handler == NULL ? "(no name)" : handler;
+	size_t bytes = strnlen(name, sizeof(buffer->reader) - 1);
 
 	buffer->class_info = info;
-	memcpy(buffer->reader, handler,
-	       bytes); /* for each read: snprintf() takes ten times as long */
+	memcpy(buffer->reader, name, bytes); /* for each read: snprintf() takes ten times as long */
 	buffer->reader[bytes] = '\0';
 }
 

@@ -22,8 +22,7 @@
 enum {
 	COMPLETIONS_PER_ENTRY = 4,
 	EVENTS_MAX = 256,
-	ROOM_MIN = 2,		/* what a receive brings, and its end if it cannot wait for more */
-	CHECK_EVERY_TURNS = 16, /* at assertions=full: buffers are large */
+	ROOM_MIN = 2, /* what a receive brings, and its end if it cannot wait for more */
 };
 
 static const uint64_t second_ns = 1000000000;
@@ -230,7 +229,7 @@ int gy_epoll_turn(struct gy_ring *ring, uint64_t timeout_ns)
 	int submitted;
 
 #if GY_ASSERT_LEVEL >= 2
-	if (!has_completions(epoll) && ring->counters.enters % CHECK_EVERY_TURNS == 0) {
+	if (!has_completions(epoll)) {
 		gy_ring_buffers_check_all(ring);
 	}
 #endif

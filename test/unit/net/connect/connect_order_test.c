@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -122,6 +123,15 @@ Test(connect_order, is_heard_of_again_when_a_connection_is_lost)
 	cr_expect_eq(strncmp(traced, "rcaiuxrcaiuxrcaiux", 18), 0, "%s", traced);
 }
 
+static sem_t called;
+
+static void tell_called(struct gyre_handler_context *ctx)
+{
+	gyre_context_fire_active(ctx);
+	(void)sem_post(&called);
+}
+
+/* The client may be connected before the listener knows of it. */
 Test(connect_order, is_never_heard_of_by_those_who_are_called)
 {
 	const struct gyre_acceptor_options listening = { .bind = "tcp://127.0.0.1:0",
@@ -129,10 +139,13 @@ Test(connect_order, is_never_heard_of_by_those_who_are_called)
 							 .ret_port = &open_port };
 	struct gyre_connect_options options = client_options(0);
 
+	cr_assert_eq(sem_init(&called, 0, 0), 0);
+	order_plan.active = tell_called;
 	cr_assert_eq(gyre_system_listen(fixture.system, &listening, NULL), 0);
 	options.to = order_address("127.0.0.1", open_port);
 	(void)client_connect(&options);
 	(void)client_next(GYRE_CONNECTION_OPEN);
+	cr_assert_eq(sem_wait(&called), 0);
 	order_finish();
 	cr_expect_eq(strncmp(traced, "ra", 2), 0, "%s", traced);
 	cr_expect_null(strpbrk(traced, "bc"), "%s", traced);
