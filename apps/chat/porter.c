@@ -15,6 +15,8 @@ struct porter {
 	const struct chat *chat;
 	struct homes homes;
 	struct gyre_address porters[NODES_MAX]; /* of @homes, in the same order */
+	bool is_listed;				/* for the porters of other nodes */
+	bool is_watching;			/* them */
 };
 
 static struct porter *porter_of(struct gyre_stack *stack)
@@ -64,18 +66,42 @@ uint16_t home_of(const struct homes *homes, const struct name *room)
 
 /* ---- the porter ---- */
 
-static int begin_work(struct gyre_stack *stack)
+static int try_again_soon(struct gyre_stack *stack)
+{
+	static const struct gyre_timer_options soon = { .delay_ns = GYRE_MILLISECONDS(100) };
+
+	return gyre_timer_start(stack, 0, &soon);
+}
+
+/* What is done already is not done again. */
+static int meet_others(struct gyre_stack *stack)
 {
 	struct porter *porter = porter_of(stack);
 	int r = 0;
 
+	if (porter->chat->node != 0 && !porter->is_listed) {
+		r = gyre_service_join(stack, &gyre_service_porters);
+		porter->is_listed = r == 0;
+	}
+	if (r == 0 && porter->chat->node != 0 && !porter->is_watching) {
+		r = gyre_service_watch(stack, &gyre_service_porters, 0);
+		porter->is_watching = r == 0;
+	}
+	return r;
+}
+
+/* Without memory again in a moment: a node without a porter would go on, and its clients would find
+ * no room. */
+static int begin_work(struct gyre_stack *stack)
+{
+	struct porter *porter = porter_of(stack);
+	int r;
+
 	porter->chat = gyre_message(stack, hiring)->chat;
 	porter->homes = (struct homes){ 1, { (uint16_t)porter->chat->node } };
 	porter->porters[0] = gyre_self(stack);
-	if (porter->chat->node != 0) {
-		r = gyre_service_join(stack, &gyre_service_porters);
-		r = r < 0 ? r : gyre_service_watch(stack, &gyre_service_porters, 0);
-	}
+	r = meet_others(stack);
+	r = r == -ENOMEM ? try_again_soon(stack) : r;
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
@@ -92,13 +118,23 @@ static struct gyre_mail *new_homes(struct gyre_stack *stack)
 /* Without memory again in a moment: a room that is not told stays where nobody looks for it. */
 static int tell_homes(struct gyre_stack *stack)
 {
-	const struct gyre_timer_options soon = { .delay_ns = GYRE_MILLISECONDS(100) };
 	int r = gyre_notify(stack, porter_of(stack)->chat->rooms, new_homes(stack));
 
-	if (r == -ENOMEM && gyre_timer_start(stack, 0, &soon) < 0) {
+	if (r == -ENOMEM && try_again_soon(stack) < 0) {
 		return gyre_throw(stack, -ENOMEM);
 	}
 	return gyre_return(stack); /* also for -ESRCH: there are no rooms */
+}
+
+static int try_again(struct gyre_stack *stack)
+{
+	int r = meet_others(stack);
+
+	if (r == 0) {
+		return tell_homes(stack);
+	}
+	r = r == -ENOMEM ? try_again_soon(stack) : r;
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
 /* The own node is always one of them, though the listing may be without it for a moment. */
@@ -210,7 +246,7 @@ static const struct gyre_route notices[] = {
 };
 static const struct gyre_route events[] = {
 	GYRE_ROUTE(gyre_listing, take_listing),
-	GYRE_ROUTE(gyre_timeout, tell_homes),
+	GYRE_ROUTE(gyre_timeout, try_again),
 	GYRE_ROUTE_END,
 };
 
