@@ -106,11 +106,12 @@ int world_init_echo(struct gyre_channel *channel, void *arg)
 	return gyre_pipeline_add(channel, GYRE_LAST, &echo, NULL);
 }
 
-int world_serve(const struct gyre_acceptor_options *listening)
+int world_serve(const struct gyre_system_options *options,
+		const struct gyre_acceptor_options *listening)
 {
-	const struct gyre_system_options options = { .loops = 2, .log = world_no_log };
+	const struct gyre_system_options usual = { .loops = 2, .log = world_no_log };
 	struct gyre_system *system = NULL;
-	int r = gyre_system_create(&options, &system);
+	int r = gyre_system_create(options == NULL ? &usual : options, &system);
 
 	r = r < 0 ? r : gyre_system_listen(system, listening, NULL);
 	r = r < 0 ? r : gyre_system_run(system);

@@ -75,8 +75,9 @@ int world_create_node(const struct world_node *as, struct gyre_system **ret_syst
 
 /* For channels that send back what comes. */
 int world_init_echo(struct gyre_channel *channel, void *arg);
-/* In a host: a server, until it is told to end. */
-int world_serve(const struct gyre_acceptor_options *listening);
+/* In a host: a server, until it is told to end. @options may be NULL. */
+int world_serve(const struct gyre_system_options *options,
+		const struct gyre_acceptor_options *listening);
 
 /* In a task of a host: waits. */
 void world_pause(uint64_t ns);

@@ -33,7 +33,8 @@ struct echo {
 static int serve(void *arg)
 {
 	(void)arg;
-	return world_serve(&(struct gyre_acceptor_options){ .bind = "tcp://[::]:7000",
+	return world_serve(NULL,
+			   &(struct gyre_acceptor_options){ .bind = "tcp://[::]:7000",
 							    .init_channel = world_init_echo });
 }
 

@@ -1,7 +1,9 @@
 /*
  * A tide: clients that send as much as the connection takes before they read anything of what the
- * server echoes, then end their side, and read on to the end. All buffers are small, so the
- * server's output is full again and again, also when the end of its input comes.
+ * server echoes, then end their side, and read on to the end. In some runs all buffers are small,
+ * so the server's output is full again and again, also when the end of its input comes. In the
+ * others those of sockets are large and receives are small, so more comes at once than a loop takes
+ * from one socket before others have their turn.
  *
  * Nothing is broken here: packets take their time, and calls do less than they were asked for. So
  * every byte has to come back, and the end behind the last.
@@ -18,13 +20,16 @@ enum {
 	PORT = 7000,
 	BYTES_MAX = 200000, /* that are sent over a connection */
 	PIECE_BYTES = 16384,
-	BUFFER_BYTES = 8192, /* of sockets, and of the server's output */
+	SMALL_BYTES = 8192, /* of sockets, and of the server's output */
+	LARGE_BYTES = 131072,
+	RECEIVE_BYTES = 512,
 	WAIT_S = 10,
 	DELAY_MS_MAX = 20,
 };
 
 struct client {
 	struct gyre_sim *sim;
+	int buffer_bytes;
 	uint64_t rounds;
 	uint64_t wanted; /* bytes of the connection */
 	uint64_t sent;
@@ -32,6 +37,7 @@ struct client {
 };
 
 struct tide {
+	uint32_t buffer_bytes;
 	struct client clients[CLIENTS];
 };
 
@@ -39,17 +45,23 @@ struct tide {
 
 static int serve(void *arg)
 {
+	const struct tide *tide = (const struct tide *)arg;
+	const struct gyre_system_options options = {
+		.loops = 2,
+		.buffer_bytes = tide->buffer_bytes == LARGE_BYTES ? RECEIVE_BYTES : 0,
+		.receive_buffers = GYRE_RECEIVE_BUFFERS_WHOLE,
+		.log = world_no_log,
+	};
 	const struct gyre_acceptor_options listening = {
 		.bind = "tcp://[::]:7000",
 		.init_channel = world_init_echo,
-		.channel = { .write_high_bytes = BUFFER_BYTES,
-			     .write_low_bytes = BUFFER_BYTES / 2,
-			     .receive_buffer_bytes = BUFFER_BYTES,
-			     .send_buffer_bytes = BUFFER_BYTES },
+		.channel = { .write_high_bytes = tide->buffer_bytes,
+			     .write_low_bytes = tide->buffer_bytes / 2,
+			     .receive_buffer_bytes = tide->buffer_bytes,
+			     .send_buffer_bytes = tide->buffer_bytes },
 	};
 
-	(void)arg;
-	return world_serve(&listening);
+	return world_serve(&options, &listening);
 }
 
 /* ---- clients ---- */
@@ -143,7 +155,7 @@ static void *be_client(void *arg)
 	struct client *client = (struct client *)arg;
 
 	for (;;) {
-		int fd = world_call(PORT, WAIT_S, BUFFER_BYTES);
+		int fd = world_call(PORT, WAIT_S, client->buffer_bytes);
 
 		client->wanted = 1 + gyre_sim_random(client->sim) % BYTES_MAX;
 		client->sent = 0;
@@ -172,10 +184,12 @@ static int build(struct gyre_sim *sim, void *state)
 		.jitter_ns = gyre_sim_choose(sim, DELAY_MS_MAX) * GYRE_MILLISECONDS(1),
 	};
 	struct tide *tide = (struct tide *)state;
-	int r = gyre_sim_host(sim, "alpha", serve, NULL, NULL);
+	int r = gyre_sim_host(sim, "alpha", serve, tide, NULL);
 
+	tide->buffer_bytes = gyre_sim_choose(sim, 2) == 0 ? SMALL_BYTES : LARGE_BYTES;
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		tide->clients[i].sim = sim;
+		tide->clients[i].buffer_bytes = (int)tide->buffer_bytes;
 	}
 	r = r < 0 ? r : gyre_sim_host(sim, "beta", be_clients, tide, NULL);
 	r = r < 0 ? r : gyre_sim_link_set(sim, 0, 1, &link);
