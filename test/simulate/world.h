@@ -39,14 +39,18 @@ struct world {
 };
 
 extern const struct world world_actors;
+extern const struct world world_barriers;
 extern const struct world world_chat;
+extern const struct world world_crowd;
 extern const struct world world_echo;
 extern const struct world world_files;
 extern const struct world world_handover;
 extern const struct world world_kv;
 extern const struct world world_nodes;
 extern const struct world world_services;
+extern const struct world world_silence;
 extern const struct world world_streams;
+extern const struct world world_thefts;
 extern const struct world world_tide;
 
 /* ---- shared.c ---- */
