@@ -64,7 +64,8 @@ struct gyre_sim;
  *   -EMFILE, a datagram -ENOBUFS; in a million calls. 0 for none
  * @cpus: how many CPUs each host has; 0 is 2
  * @leaks: what a host has not given back when its boot function returns is a failure, as of a
- *   check: descriptors, threads, and memory of gyre
+ *   check: descriptors, threads, and memory of gyre. Threads that nobody joins have a second of the
+ *   simulation to end in
  */
 struct gyre_sim_options {
 	uint64_t seed;

@@ -20,6 +20,7 @@
 #include "base/memory/memory.h"
 #include "base/thread.h"
 #include "ring/epoll.h"
+#include "ring/epoll_workers.h"
 
 enum {
 	WORKERS_MAX = 4,    /* that are at something else than an open */
@@ -45,26 +46,8 @@ struct gy_epoll_work {
 	char path[]; /* of an open */
 };
 
-static struct {
-	pthread_mutex_t life; /* held while rings come and go */
-	pthread_mutex_t lock;
-	pthread_cond_t come; /* work, or the end */
-	struct gy_list queue;
-	struct gy_list all;
-	uint32_t rings;
-	uint32_t count;	  /* of @all */
-	uint32_t opening; /* of these */
-	uint32_t abandoned;
-	uint32_t idle;
-	uint32_t queued;
-	bool ending;
-} workers = {
-	.life = PTHREAD_MUTEX_INITIALIZER,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.come = PTHREAD_COND_INITIALIZER,
-	.queue = { .next = &workers.queue, .previous = &workers.queue },
-	.all = { .next = &workers.all, .previous = &workers.all },
-};
+/* As errno: what belongs to the process, under a name. */
+#define workers (*gy_epoll_workers_here())
 
 static void lock(void)
 {

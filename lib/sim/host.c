@@ -14,14 +14,47 @@
 static const uint64_t million = 1000000;
 static const uint64_t date_base_ns = UINT64_C(1767225600000000000); /* the first of January 2026 */
 static const uint64_t clock_base_ns = UINT64_C(1000000000);
+static const uint64_t detached_max_ns = UINT64_C(1000000000);
+static const uint64_t detached_look_ns = 1000000;
 
 enum { SKEW_MAX = 100 };
+
+static bool has_detached(const struct gy_sim_host *host)
+{
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		const struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+
+		if (task->detached && task != host->rcu->reclaimer) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Threads that nobody joins give back what they have when they end, which they do by themselves. A
+ * process would not wait for that, but then nobody looks for what they have not given back.
+ */
+static void await_detached(const struct gy_sim_host *host)
+{
+	uint64_t until_ns = host->sim->now_ns + detached_max_ns;
+	struct gy_sim_queue nobody;
+
+	gy_sim_queue_init(&nobody);
+	while (has_detached(host) && host->sim->now_ns < until_ns) {
+		(void)gy_sim_wait(&nobody, host->sim->now_ns + detached_look_ns,
+				  "threads that nobody joins");
+	}
+}
 
 static void *run_boot(void *arg)
 {
 	struct gy_sim_host *host = (struct gy_sim_host *)arg;
 	int r = host->boot(host->arg);
 
+	if (host->sim->leaks) {
+		await_detached(host);
+	}
 	gy_sim_streams_flush(host);
 	gy_sim_trace(host->sim, host, "ends with %d", r);
 	return NULL;
@@ -155,6 +188,7 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	gy_sim_streams_fini(host);
 	gy_sim_table_fini(host);
 	destroy_tasks(host);
+	gy_sim_workers_fini(host);
 	gy_sim_environment_fini(host);
 	host->up = false;
 	gy_sim_net_host_down(host, crashed);

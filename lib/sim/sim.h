@@ -28,6 +28,7 @@
 
 #include "base/list.h"
 
+struct gy_epoll_workers;
 struct gy_sim_file;
 struct gy_sim_host;
 struct gy_sim_task;
@@ -226,8 +227,9 @@ struct gy_sim_host {
 	struct gy_list hash_tables;		   /* of liburcu: hash_table_calls.c */
 	struct gy_list memory;			   /* what gyre has allocated for it: memory.c */
 	struct gy_sim_allocations allocations;
-	struct gy_sim_net_host *net; /* its addresses and ports: net.c */
-	struct gy_sim_disk *disk;    /* survives crashes: disk.c */
+	struct gy_sim_net_host *net;	  /* its addresses and ports: net.c */
+	struct gy_sim_disk *disk;	  /* survives crashes: disk.c */
+	struct gy_epoll_workers *workers; /* file_work.c; NULL until somebody asks for them */
 };
 
 /* When so much time has passed by the host's clock, by which its time-outs go: never earlier. */
@@ -340,6 +342,8 @@ bool gy_sim_disk_has(const struct gy_sim_host *host, const char *path);
 /* The host has crashed: what was not synced is lost, all or in part. */
 void gy_sim_disk_crash(struct gy_sim_host *host);
 void gy_sim_disk_fini(struct gy_sim_host *host);
+/* The host is down, and its tasks have ended: the set of worker threads is forgotten. */
+void gy_sim_workers_fini(struct gy_sim_host *host);
 
 /* Results of calls as libc returns them, with errno set: of those that return an int, and of those
  * that return a count. */

@@ -35,7 +35,7 @@
 #include "base/clock.h"
 #include "base/delay.h"
 
-struct gy_ring;
+struct gy_epoll_workers;
 struct io_uring_sqe;
 
 #define GY_SIM_WRAPPED(TYPE, NAME, ...)  \
@@ -267,13 +267,10 @@ GY_SIM_WRAPPED(ssize_t, splice, int from, off_t *from_offset, int to, off_t *to_
 GY_SIM_WRAPPED(int, pipe, int ret_fds[2]);
 GY_SIM_WRAPPED(int, pipe2, int ret_fds[2], int flags);
 
-/* ---- blocking operations of gyre's epoll engine: file_work.c ---- */
+/* ---- worker threads of gyre's epoll engine: file_work.c ---- */
 
-GY_SIM_WRAPPED(void, gy_epoll_work, struct gy_ring *ring, const struct io_uring_sqe *sqe);
-GY_SIM_WRAPPED(void, gy_epoll_take_done, struct gy_ring *ring);
-GY_SIM_WRAPPED(void, gy_epoll_cancel_work, struct gy_ring *ring, uint64_t user_data);
-GY_SIM_WRAPPED(void, gy_epoll_workers_enter, void);
-GY_SIM_WRAPPED(void, gy_epoll_workers_leave, void);
+GY_SIM_WRAPPED(struct gy_epoll_workers *, gy_epoll_workers_here, void);
+GY_SIM_WRAPPED(int64_t, gy_epoll_do_blocking, const struct io_uring_sqe *sqe);
 
 /*
  * Defines __wrap_name64() as __wrap_name(): where offsets have 64 bits the two are the same, and a
