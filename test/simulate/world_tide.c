@@ -186,7 +186,7 @@ static int build(struct gyre_sim *sim, void *state)
 	struct tide *tide = (struct tide *)state;
 	int r = gyre_sim_host(sim, "alpha", serve, tide, NULL);
 
-	tide->buffer_bytes = gyre_sim_choose(sim, 2) == 0 ? SMALL_BYTES : LARGE_BYTES;
+	tide->buffer_bytes = gyre_sim_choose(sim, 2) == 0 ? LARGE_BYTES : SMALL_BYTES;
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		tide->clients[i].sim = sim;
 		tide->clients[i].buffer_bytes = (int)tide->buffer_bytes;
@@ -213,7 +213,7 @@ const struct world world_tide = {
 	.state_bytes = sizeof(struct tide),
 	.hosts = 2,
 	.trouble = TROUBLE_FAULTS,
-	.steps = 8,
+	.steps = 4,
 	.calm_seconds = 1,
 	.go_on_seconds = 60,
 	.build = build,
