@@ -305,6 +305,28 @@ GYRE_API int gyre_sim_link_set(struct gyre_sim *sim, uint32_t from, uint32_t to,
 			       const struct gyre_sim_link *link);
 
 /**
+ * gyre_sim_link_reset() - ends the connections of a host with another one, for one of the two
+ * @sim: the simulation
+ * @host: the number of the host whose connections end
+ * @peer: that of the other one
+ * @rate: which part of them ends, in a million; 1000000 is all. Which ones is a decision of the
+ *   test, as by gyre_sim_choose()
+ *
+ * Something between the two, such as a firewall or a translator of addresses, has forgotten the
+ * connections and answers in the name of the peer: calls of @host fail with -ECONNRESET, and what
+ * it has written and not sent is lost. Packets under way still arrive. The peer learns of it when
+ * it sends something. Connections that are being asked for go on.
+ *
+ * Return: how many connections have ended, or a negative errno.
+ * Errors:
+ *   -EINVAL  there is no such host, both are the same, or the rate is above a million
+ * Ownership: nothing changes hands.
+ * Context: any thread, which is the simulation's; outside of hosts.
+ * Since: 0.1
+ */
+GYRE_API int gyre_sim_link_reset(struct gyre_sim *sim, uint32_t host, uint32_t peer, uint32_t rate);
+
+/**
  * gyre_sim_disk_set() - says what the disk of a host is like from now on
  * @sim: the simulation
  * @host: the host, up or down

@@ -287,6 +287,15 @@ int gyre_sim_link_set(struct gyre_sim *sim, uint32_t from, uint32_t to,
 	return 0;
 }
 
+int gyre_sim_link_reset(struct gyre_sim *sim, uint32_t host, uint32_t peer, uint32_t rate)
+{
+	if (find_host(sim, host) == NULL || find_host(sim, peer) == NULL || host == peer ||
+	    rate > 1000000) {
+		return -EINVAL;
+	}
+	return gy_sim_streams_reset(sim->hosts[host], peer, rate);
+}
+
 void gyre_sim_heal(struct gyre_sim *sim)
 {
 	for (uint32_t from = 0; from < sim->hosts_count; from++) {

@@ -325,6 +325,8 @@ void gy_sim_net_host_down(struct gy_sim_host *host, bool crashed);
 void gy_sim_net_host_fini(struct gy_sim_host *host);
 void gy_sim_net_link(struct gyre_sim *sim, uint32_t from, uint32_t to,
 		     const struct gyre_sim_link *link);
+/* Ends connections with a host, @rate of a million, as if that had reset them; how many. */
+int gy_sim_streams_reset(struct gy_sim_host *host, uint32_t peer, uint32_t rate);
 
 /* The files of Unix sockets, for the calls that take paths; -ENOENT for any other. */
 int gy_sim_socket_file_status(const struct gy_sim_host *host, const char *path,

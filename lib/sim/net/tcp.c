@@ -16,6 +16,8 @@
 #include "base/macros.h"
 #include "sim/net/stream.h"
 
+enum { ALL = 1000000 };
+
 static const uint64_t second_ns = GYRE_SECONDS(1);
 static const uint64_t rest_ns = GYRE_SECONDS(60);
 
@@ -111,6 +113,32 @@ void gy_sim_streams_drop(struct gy_sim_host *host)
 		gy_sim_stream_destroy(
 			gy_container_of(ended->next, struct gy_sim_stream, socket.of_host));
 	}
+}
+
+static int reset_all(const struct gy_list *sockets, uint32_t peer, uint32_t rate)
+{
+	const struct gy_list *item = sockets->next;
+	int count = 0;
+
+	while (item != sockets) {
+		struct gy_sim_socket *socket = gy_container_of(item, struct gy_sim_socket, of_host);
+		struct gy_sim_stream *stream = gy_sim_stream_of(socket);
+
+		item = item->next; /* the stream may be gone after this */
+		if (socket->file.ops == &gy_sim_stream_ops.file && stream->peer_host == peer &&
+		    stream->state == GY_SIM_STREAM_OPEN &&
+		    (rate == ALL || gyre_sim_choose(socket->file.host->sim, ALL) < rate)) {
+			gy_sim_tcp_fail(stream, ECONNRESET);
+			count++;
+		}
+	}
+	return count;
+}
+
+int gy_sim_streams_reset(struct gy_sim_host *host, uint32_t peer, uint32_t rate)
+{
+	return reset_all(&host->net->sockets, peer, rate) +
+	       reset_all(&host->net->ended, peer, rate);
 }
 
 /* ---- connecting ---- */
