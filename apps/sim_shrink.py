@@ -66,7 +66,12 @@ class Shrinker:
                 low = middle + 1
 
     def cut_kinds(self):
-        for kind in sorted({line.split()[0] for line in self.best}):
+        """One kind alone often does; else all but one may."""
+        kinds = sorted({line.split()[0] for line in self.best})
+        for kind in kinds:
+            if self.keep([line for line in self.best if line.split()[0] == kind]):
+                return
+        for kind in kinds:
             self.keep([line for line in self.best if line.split()[0] != kind])
 
     def cut_parts(self):
