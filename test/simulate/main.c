@@ -31,8 +31,8 @@ enum {
 };
 
 static const struct world *const worlds[] = {
-	&world_actors,	&world_barriers, &world_chat,	&world_crowd, &world_echo,
-	&world_files,	&world_handover, &world_kv,	&world_nodes, &world_services,
+	&world_actors,	&world_barriers, &world_chat,	&world_crowd, &world_echo,  &world_ends,
+	&world_files,	&world_handover, &world_kv,	&world_lan,   &world_nodes, &world_services,
 	&world_silence, &world_streams,	 &world_thefts, &world_tide,  NULL,
 };
 
@@ -146,6 +146,9 @@ static int play(struct gyre_sim *sim, const struct world *world, void *state, st
 	r = r < 0 ? r : world_make_trouble(sim, world);
 	if (r == 0) {
 		gyre_sim_heal(sim);
+		if (world->healed != NULL) {
+			world->healed(state);
+		}
 		r = gyre_sim_run(sim, GYRE_SECONDS(world->calm_seconds));
 	}
 	return r < 0 ? r : demand_progress(sim, world, state, report);

@@ -7,11 +7,13 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "world.h"
 
 enum { NODES_MAX = 8, THREADS_MAX = 64, NODE_PORT = 9000 };
@@ -44,6 +46,13 @@ const char *world_violation(void *arg)
 	return violation[0] == '\0' ? NULL : violation;
 }
 
+/* ---- draws ---- */
+
+uint64_t world_draw(uint64_t *state)
+{
+	return gy_random_next(state);
+}
+
 /* ---- nodes ---- */
 
 int world_add_nodes(struct gyre_sim *sim, uint32_t count, gyre_sim_boot_fn boot, void *first,
@@ -72,7 +81,8 @@ int world_create_node(const struct world_node *as, struct gyre_system **ret_syst
 						.no_encryption = !as->encrypted,
 						.heartbeat_ns = GYRE_MILLISECONDS(500),
 						.suspect_ns = GYRE_MILLISECONDS(1500),
-						.down_ns = GYRE_SECONDS(5) };
+						.down_ns = GYRE_SECONDS(5),
+						.redial_min_ns = as->redial_min_ns };
 	const struct gyre_system_options options = { .loops = 2,
 						     .node = &node,
 						     .log = world_no_log };
@@ -89,6 +99,49 @@ int world_create_node(const struct world_node *as, struct gyre_system **ret_syst
 		}
 	}
 	return gyre_system_create(&options, ret_system);
+}
+
+/* ---- a guard ---- */
+
+struct guard {
+	const char *const *names;
+};
+GYRE_MESSAGE(guard, 0x5f01);
+
+static int on_guard_look(struct gyre_stack *stack)
+{
+	const char *const *name = ((const struct guard *)gyre_state(stack))->names;
+	struct gyre_address found;
+
+	while (*name != NULL && gyre_name_lookup(stack, *name, &found) == 0) {
+		name++;
+	}
+	if (*name != NULL) {
+		gyre_exit(stack, EXIT_FAILURE);
+	}
+	return gyre_return(stack);
+}
+
+static int on_guard_mount(struct gyre_stack *stack)
+{
+	const struct gyre_timer_options often = { .delay_ns = GYRE_SECONDS(1),
+						  .period_ns = GYRE_SECONDS(1) };
+	int r = gyre_timer_start(stack, 0, &often);
+
+	*(struct guard *)gyre_state(stack) = *gyre_message(stack, guard);
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+}
+
+int world_guard(struct gyre_system *system, const char *const *names)
+{
+	static const struct gyre_class class = { .name = "guard",
+						 .state_bytes = sizeof(struct guard),
+						 .behaviour.event = on_guard_look,
+						 .mount = on_guard_mount };
+	struct gyre_address address;
+
+	return gyre_system_spawn(system, &class, gyre_system_new(system, guard, names), NULL,
+				 &address);
 }
 
 /* ---- an echo server ---- */

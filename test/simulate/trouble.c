@@ -7,9 +7,20 @@
 
 #include "world.h"
 
-enum { PAUSES = 8, KINDS = 8 };
+enum { PAUSES = 8, KINDS = 8, KINDS_WITH_RESETS = 14 };
 
-enum what { NOTHING, LINK_CUT, LINK_CLOG, LINK_LOSS, LINK_HEAL, CRASH, DISK, SIGNAL };
+enum what {
+	NOTHING,
+	LINK_CUT,
+	LINK_CLOG,
+	LINK_LOSS,
+	LINK_HEAL,
+	CRASH,
+	DISK,
+	SIGNAL,
+	RESET,
+	DETOUR
+};
 
 /* ---- links ---- */
 
@@ -34,6 +45,39 @@ static int trouble_link(struct gyre_sim *sim, uint32_t hosts, enum what what)
 		link.duplicates = 10000 * gyre_sim_choose(sim, 20);
 	}
 	return set_link(sim, hosts, what == LINK_HEAL ? NULL : &link);
+}
+
+/* All connections or some, of both sides or one. */
+static int reset(struct gyre_sim *sim, uint32_t host, uint32_t peer)
+{
+	uint32_t rate = 1000000 >> gyre_sim_choose(sim, 3);
+	int r = gyre_sim_link_reset(sim, host, peer, rate);
+
+	r = r < 0 || gyre_sim_choose(sim, 2) == 0 ? r : gyre_sim_link_reset(sim, peer, host, rate);
+	return r < 0 ? r : 0;
+}
+
+/*
+ * A link is bad for a while, though never so long that a node of it is declared down, and the
+ * connections do not survive that: what was under way is lost, or, where the way was only a longer
+ * one, comes after what is sent by the way that there is then.
+ */
+static int reset_link(struct gyre_sim *sim, uint32_t hosts, enum what what)
+{
+	uint32_t from = gyre_sim_choose(sim, hosts);
+	uint32_t to = (from + 1 + gyre_sim_choose(sim, hosts - 1)) % hosts;
+	struct gyre_sim_link link = { 0 };
+	int r;
+
+	if (what == DETOUR) {
+		link.delay_ns = gyre_sim_choose(sim, PAUSES) * GYRE_MILLISECONDS(50);
+	} else {
+		link.cut = true;
+	}
+	r = gyre_sim_link_set(sim, from, to, &link);
+	r = r < 0 ? r : gyre_sim_run(sim, gyre_sim_choose(sim, PAUSES) * GYRE_MILLISECONDS(300));
+	r = r < 0 ? r : reset(sim, from, to);
+	return r < 0 ? r : gyre_sim_link_set(sim, from, to, NULL);
 }
 
 /* ---- hosts ---- */
@@ -81,9 +125,19 @@ static int trouble_disk(struct gyre_sim *sim, uint32_t hosts)
 	return gyre_sim_disk_set(sim, gyre_sim_choose(sim, hosts), &disk);
 }
 
+/* Where connections are reset that is done often: most else has a node declared down, and hides
+ * what has gone wrong with it. */
+static enum what choose_what(struct gyre_sim *sim, const struct world *world)
+{
+	bool resets = (world->trouble & TROUBLE_RESETS) != 0 && world->hosts > 1;
+	uint32_t kind = gyre_sim_choose(sim, resets ? KINDS_WITH_RESETS : KINDS);
+
+	return kind < KINDS ? (enum what)kind : kind % 2 == 0 ? RESET : DETOUR;
+}
+
 static int do_one(struct gyre_sim *sim, const struct world *world)
 {
-	enum what what = (enum what)gyre_sim_choose(sim, KINDS);
+	enum what what = choose_what(sim, world);
 
 	switch (what) {
 	case LINK_CUT:
@@ -99,6 +153,9 @@ static int do_one(struct gyre_sim *sim, const struct world *world)
 		return (world->trouble & TROUBLE_DISKS) != 0 ? trouble_disk(sim, world->hosts) : 0;
 	case SIGNAL:
 		return (world->trouble & TROUBLE_SIGNALS) != 0 ? signal_host(sim, world->hosts) : 0;
+	case RESET:
+	case DETOUR:
+		return reset_link(sim, world->hosts, what);
 	case NOTHING:
 	default:
 		return 0;

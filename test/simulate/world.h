@@ -19,6 +19,7 @@ enum {
 	TROUBLE_DISKS = 8,     /* slow ones, and errors */
 	TROUBLE_SIGNALS = 16,  /* SIGTERM, and a boot once the host is down */
 	TROUBLE_REFUSALS = 32, /* no memory, no descriptors */
+	TROUBLE_RESETS = 64,   /* connections that something in between has forgotten */
 };
 
 struct world {
@@ -31,6 +32,7 @@ struct world {
 	uint32_t go_on_seconds; /* and in which each of them does */
 	/* Adds hosts and checks; 0 or a negative errno. */
 	int (*build)(struct gyre_sim *sim, void *state);
+	void (*healed)(void *state); /* all is healed now; may be NULL */
 	/* How many parts make progress, and how far one has come. After the heal each must go on.
 	 * Between two events. */
 	uint32_t (*parts)(const void *state);
@@ -43,9 +45,11 @@ extern const struct world world_barriers;
 extern const struct world world_chat;
 extern const struct world world_crowd;
 extern const struct world world_echo;
+extern const struct world world_ends;
 extern const struct world world_files;
 extern const struct world world_handover;
 extern const struct world world_kv;
+extern const struct world world_lan;
 extern const struct world world_nodes;
 extern const struct world world_services;
 extern const struct world world_silence;
@@ -63,6 +67,13 @@ __attribute__((format(printf, 1, 2))) void world_violate(const char *format, ...
 /* What was said, or NULL: a gyre_sim_check_fn. */
 const char *world_violation(void *arg);
 
+/*
+ * The next number of somebody who draws for himself alone, from a state that begins with any
+ * number. What he draws then does not change when others, who draw too, come in another order, so
+ * that a run can be made much shorter.
+ */
+uint64_t world_draw(uint64_t *state);
+
 /* Adds hosts "node-1" to "node-@count", whose boot functions get elements of @bytes from @first. */
 int world_add_nodes(struct gyre_sim *sim, uint32_t count, gyre_sim_boot_fn boot, void *first,
 		    size_t bytes);
@@ -71,11 +82,19 @@ struct world_node {
 	uint16_t id; /* from 1 to @nodes */
 	uint16_t nodes;
 	bool encrypted;
+	uint64_t redial_min_ns; /* 0 is the default */
 	const struct gyre_type *const *types;
 };
 
 /* In the host of a node: its system, with two loops, and all others as peers. */
 int world_create_node(const struct world_node *as, struct gyre_system **ret_system);
+
+/*
+ * In the host of a node: an actor that looks once a second whether actors of these names are there,
+ * of a list that NULL ends and that stays. One that has found no memory for its start is not, and
+ * then the node ends, to boot again.
+ */
+int world_guard(struct gyre_system *system, const char *const *names);
 
 /* For channels that send back what comes. */
 int world_init_echo(struct gyre_channel *channel, void *arg);

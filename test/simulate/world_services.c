@@ -1,20 +1,20 @@
 /*
- * Services: on each of three nodes a boss, and some clerks who join a service. For ten seconds
- * clerks come and go, and for ten seconds nobody does. The boss watches the service. When all have
- * stood still for a while, his listing must have exactly the clerks of all nodes, and one of them,
- * picked at random, must answer him. At all times a clerk of his own node is found from its join
- * until its end is told, and none of a node from when that is said to be down.
+ * Services: on each of three nodes a boss, and some clerks who join a service. Clerks come and go,
+ * several in a short time, then nobody for a longer one, and nobody any more once all is healed.
+ * The boss watches the service. After the heal his listing must have exactly the clerks of all
+ * nodes, and one of them, picked at random, must answer him. At all times a clerk of his own node
+ * is found from its join until its end is told, and none of a node from when that is said to be
+ * down.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "world.h"
 
 enum { NODES = 3, CLERKS_MAX = 4, LISTED_MAX = 64 };
 
-static const uint64_t tick_ns = GYRE_MILLISECONDS(500);
-static const uint64_t round_ns = GYRE_SECONDS(20); /* half of it nobody comes or goes */
-static const uint64_t settled_ns = GYRE_SECONDS(18);
+static const uint64_t tick_ns = GYRE_MILLISECONDS(250);
+static const uint64_t round_ns = GYRE_SECONDS(6);
+static const uint64_t busy_ns = GYRE_MILLISECONDS(1500); /* of a round, when clerks come and go */
 
 struct services;
 
@@ -33,11 +33,13 @@ struct node {
 	uint32_t clerks_count; /* that live, as the boss knows */
 	struct gyre_address clerks[CLERKS_MAX];
 	bool sent_home[CLERKS_MAX]; /* they are to stop */
+	uint64_t draws;
 	uint64_t matches;
 };
 
 struct services {
 	struct gyre_sim *sim;
+	bool healed;
 	struct node nodes[NODES];
 };
 
@@ -144,7 +146,7 @@ static int hire(struct gyre_stack *stack)
 static int come_and_go(struct gyre_stack *stack)
 {
 	struct node *node = boss_of(stack)->node;
-	uint64_t draw = gyre_sim_random(node->services->sim);
+	uint64_t draw = world_draw(&node->draws);
 	uint64_t which = draw / 3 % CLERKS_MAX;
 
 	if (draw % 3 == 0 && node->clerks_count < CLERKS_MAX) {
@@ -185,20 +187,27 @@ static int ask_one(struct gyre_stack *stack)
 				&frame->answer);
 }
 
+/* Each node has its own times. */
+static bool is_busy(const struct node *node)
+{
+	const struct services *services = node->services;
+	uint64_t at_ns = gyre_sim_now(services->sim) + node->id * (round_ns / NODES);
+
+	return !services->healed && at_ns % round_ns < busy_ns;
+}
+
 static int on_tick(struct gyre_stack *stack)
 {
 	struct boss *boss = boss_of(stack);
 	struct boss_frame *frame = (struct boss_frame *)gyre_frame(stack);
-	uint64_t in_round;
 
 	GYRE_BEGIN(stack);
-	in_round = gyre_sim_now(boss->node->services->sim) % round_ns;
-	if (in_round < round_ns / 2) {
+	if (is_busy(boss->node)) {
 		int r = come_and_go(stack);
 
 		return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 	}
-	if (in_round < settled_ns || !has_exactly_all(boss)) {
+	if (!has_exactly_all(boss)) {
 		return gyre_return(stack);
 	}
 	GYRE_AWAIT(stack, ask_one(stack));
@@ -298,12 +307,8 @@ static int on_boss_mount(struct gyre_stack *stack)
 	r = r < 0 ? r : gyre_node_watch(stack);
 	r = r < 0 ? r : gyre_timer_start(stack, 0, &often);
 	r = r < 0 ? r : hire(stack);
-	if (r < 0) {
-		/* A node without a boss is no use: it boots again. */
-		gyre_exit(stack, EXIT_FAILURE);
-		return gyre_throw(stack, r);
-	}
-	return gyre_return(stack);
+	r = r < 0 ? r : gyre_name_register(stack, "boss");
+	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
 static const struct gyre_route boss_notices[] = { GYRE_ROUTE(joined, on_joined), GYRE_ROUTE_END };
@@ -328,6 +333,7 @@ static const struct gyre_class boss_class = {
 static int be_node(void *arg)
 {
 	struct node *node = (struct node *)arg;
+	static const char *const guarded[] = { "boss", NULL };
 	const struct world_node as = { .id = node->id, .nodes = NODES, .types = types };
 	struct gyre_system *system = NULL;
 	struct gyre_address boss;
@@ -338,6 +344,7 @@ static int be_node(void *arg)
 	r = r < 0 ? r
 		  : gyre_system_spawn(system, &boss_class, gyre_system_new(system, place, node),
 				      NULL, &boss);
+	r = r < 0 ? r : world_guard(system, guarded);
 	r = r < 0 ? r : gyre_system_run(system);
 	node->clerks_count = 0;
 	gyre_system_destroy(system);
@@ -352,6 +359,7 @@ static int build(struct gyre_sim *sim, void *state)
 	for (uint32_t i = 0; i < NODES; i++) {
 		services->nodes[i].services = services;
 		services->nodes[i].id = (uint16_t)(i + 1);
+		services->nodes[i].draws = gyre_sim_random(sim);
 	}
 	return world_add_nodes(sim, NODES, be_node, services->nodes, sizeof(services->nodes[0]));
 }
@@ -367,16 +375,22 @@ static uint64_t progress(const void *state, uint32_t part)
 	return ((const struct services *)state)->nodes[part].matches;
 }
 
+static void be_healed(void *state)
+{
+	((struct services *)state)->healed = true;
+}
+
 const struct world world_services = {
 	.name = "services",
 	.state_bytes = sizeof(struct services),
 	.hosts = NODES,
 	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS |
-		   TROUBLE_REFUSALS,
-	.steps = 20,
-	.calm_seconds = 60,
+		   TROUBLE_REFUSALS | TROUBLE_RESETS,
+	.steps = 10,
+	.calm_seconds = 40,
 	.go_on_seconds = 45,
 	.build = build,
+	.healed = be_healed,
 	.parts = parts,
 	.progress = progress,
 };

@@ -7,15 +7,15 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "world.h"
 
-enum { NODES = 3, FLOWS_MAX = 1 << 15, OPEN_MAX = 256, COUNT_MAX = 400 };
+enum { NODES = 3, FLOWS_MAX = 1 << 15, OPEN_MAX = 256, COUNT_MAX = 400, SLOW_COUNT_MAX = 4 };
 
 enum { OPEN = 1 }; /* instead of a reason, which is 0 or negative */
 
-static const uint64_t end_told_ns =
-	GYRE_SECONDS(240); /* after which both sides must know the end */
+static const uint64_t end_told_ns = GYRE_SECONDS(90); /* after which both sides must know the end */
 static const uint64_t look_ns = GYRE_SECONDS(5);
 
 enum kind { WHOLE, PART, MAKER_FAILS, TAKER_FAILS, KINDS };
@@ -31,6 +31,12 @@ struct flow {
 	struct streams *streams;
 	enum kind kind;
 	uint64_t begin_ns;
+	uint64_t taken_ns; /* when the taker was told of the end */
+	uint32_t downs;	   /* that there were between the two nodes before it */
+	bool is_judged;
+	bool is_made_slowly;
+	bool is_slow; /* its taker takes one element after the other, with pauses */
+	uint32_t window;
 	uint32_t count;	  /* that is made, if all is wanted */
 	uint32_t decided; /* after so many the taker has enough, or one of the two fails */
 	uint32_t made;
@@ -43,11 +49,14 @@ struct node {
 	struct streams *streams;
 	uint16_t id;
 	uint32_t boots;
+	uint32_t downs[NODES]; /* how often it has taken each other one for down */
+	uint64_t draws[NODES]; /* what its takers draw from, by maker */
 	uint64_t whole[NODES]; /* streams that it has had whole, by maker */
 };
 
 struct streams {
 	struct gyre_sim *sim;
+	bool has_memory; /* nobody is refused it */
 	struct node nodes[NODES];
 	uint64_t looked_ns;
 	uint32_t flows_count;
@@ -90,9 +99,9 @@ GYRE_MESSAGE(again, 0x5504);
 		      (int)((FLOW) - (FLOW)->streams->flows), (int)(FLOW)->kind, \
 		      (unsigned)(FLOW)->maker.node, (unsigned)(FLOW)->taker.node, ##__VA_ARGS__)
 
-static uint32_t draw(const struct streams *streams, uint32_t count)
+static uint32_t draw(uint64_t *draws, uint32_t count)
 {
-	return (uint32_t)(gyre_sim_random(streams->sim) % count);
+	return (uint32_t)(world_draw(draws) % count);
 }
 
 static bool still_lives(const struct flow *flow, const struct side *side)
@@ -135,6 +144,29 @@ static void judge_both(const struct flow *flow)
 	}
 }
 
+static uint32_t downs_of(const struct flow *flow)
+{
+	const struct node *nodes = flow->streams->nodes;
+
+	return nodes[flow->maker.node - 1].downs[flow->taker.node - 1] +
+	       nodes[flow->taker.node - 1].downs[flow->maker.node - 1];
+}
+
+/*
+ * Some time after both were told: where neither node has taken the other one for down, and nobody
+ * lacks memory, the taker of a stream that is complete is told so as well.
+ */
+static void judge_late(struct flow *flow)
+{
+	flow->is_judged = true;
+	if (flow->streams->has_memory && flow->maker.end == 0 && flow->taker.end != 0 &&
+	    flow->taker.end != -EDOM && flow->taker.end != -EHOSTDOWN &&
+	    downs_of(flow) == flow->downs) {
+		violate(flow, "the maker is told it is complete, and the taker that it failed: %d",
+			flow->taker.end);
+	}
+}
+
 static void end_maker(struct flow *flow, int reason)
 {
 	if (flow->maker.end != OPEN) {
@@ -147,6 +179,7 @@ static void end_maker(struct flow *flow, int reason)
 static void end_taker(struct flow *flow, int reason)
 {
 	flow->taker.end = reason;
+	flow->taken_ns = gyre_sim_now(flow->streams->sim);
 	judge_taker(flow);
 	judge_both(flow);
 }
@@ -182,7 +215,7 @@ static uint32_t build_offer(struct gyre_graph *graph, struct flow *flow)
 	const struct gyre_throttle_options slow = { .count = 50, .period_ns = GYRE_SECONDS(1) };
 	struct gyre_stream s = gyre_stream_generate(graph, &gyre_type_element, make, flow);
 
-	if (draw(flow->streams, 3) == 0) {
+	if (flow->is_made_slowly) {
 		s = gyre_stream_throttle(s, &slow);
 	}
 	return gyre_stream_offer(s, GYRE_SECONDS(10));
@@ -230,20 +263,39 @@ static int on_end(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static int on_node_event(struct gyre_stack *stack)
+{
+	const struct gyre_node_event *event = gyre_message(stack, gyre_node_event);
+	struct node *node = ((struct maker *)gyre_state(stack))->node;
+
+	if (event->state == GYRE_NODE_DOWN) {
+		node->downs[event->node - 1]++;
+	}
+	return gyre_return(stack);
+}
+
 static int on_maker_mount(struct gyre_stack *stack)
 {
 	int r = gyre_name_register(stack, "maker");
 
+	r = r < 0 ? r : gyre_node_watch(stack);
 	((struct maker *)gyre_state(stack))->node = gyre_message(stack, place)->node;
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
+static const struct gyre_route maker_events[] = { GYRE_ROUTE(gyre_terminated, on_end),
+						  GYRE_ROUTE(gyre_node_event, on_node_event),
+						  GYRE_ROUTE_END };
+
 static const struct gyre_class maker_class = { .name = "maker",
 					       .state_bytes = sizeof(struct maker),
-					       .behaviour = { .ask = on_order, .event = on_end },
+					       .behaviour = { .ask = on_order,
+							      .event_routes = maker_events },
 					       .mount = on_maker_mount };
 
 /* ---- a taker ---- */
+
+static const char *const taker_names[NODES] = { "taker-1", "taker-2", "taker-3" };
 
 struct taker {
 	struct place place;
@@ -269,21 +321,26 @@ static struct flow *begin_flow(const struct taker *self)
 {
 	struct streams *streams = self->place.node->streams;
 	struct flow *flow = &streams->flows[streams->flows_count];
-	uint32_t count = 1 + draw(streams, COUNT_MAX);
+	uint64_t *draws = &self->place.node->draws[self->place.whom - 1];
+	bool is_slow = draw(draws, 2) == 0;
+	uint32_t count = 1 + draw(draws, is_slow ? SLOW_COUNT_MAX : COUNT_MAX);
 
 	if (streams->flows_count == FLOWS_MAX) {
 		return NULL;
 	}
 	streams->flows_count++;
-	*flow = (struct flow){
-		.streams = streams,
-		.kind = draw(streams, 2) == 0 ? WHOLE : (enum kind)draw(streams, KINDS),
-		.begin_ns = gyre_sim_now(streams->sim),
-		.count = count,
-		.decided = 1 + draw(streams, count),
-		.maker = { .node = self->place.whom },
-		.taker = { .node = self->place.node->id, .boot = self->place.node->boots }
-	};
+	*flow = (struct flow){ .streams = streams,
+			       .kind = draw(draws, 2) == 0 ? WHOLE : (enum kind)draw(draws, KINDS),
+			       .begin_ns = gyre_sim_now(streams->sim),
+			       .is_made_slowly = draw(draws, 3) == 0,
+			       .is_slow = is_slow,
+			       .window = is_slow ? 1 : 20 * draw(draws, 3),
+			       .count = count,
+			       .decided = 1 + draw(draws, count),
+			       .maker = { .node = self->place.whom },
+			       .taker = { .node = self->place.node->id,
+					  .boot = self->place.node->boots } };
+	flow->downs = downs_of(flow);
 	return flow;
 }
 
@@ -311,13 +368,18 @@ static int accept_offer(struct gyre_stack *stack)
 	struct taker_frame *frame = (struct taker_frame *)gyre_frame(stack);
 	struct flow *flow = frame->flow;
 	const struct offer *offer = gyre_future_get(&frame->future, offer);
-	const struct gyre_window window = { .elements_max = draw(flow->streams, 3) * 20 };
+	const struct gyre_throttle_options slow = { .count = 1,
+						    .period_ns = GYRE_MILLISECONDS(300) };
+	const struct gyre_window window = { .elements_max = flow->window };
 	struct gyre_graph *graph = gyre_graph_create();
 	struct gyre_stream s = gyre_stream_accept(
 		graph, &gyre_type_element, gyre_stream_ref_of(offer->graph, offer->port), &window);
 
 	if (flow->kind == PART) {
 		s = gyre_stream_take(s, flow->decided);
+	}
+	if (flow->is_slow) {
+		s = gyre_stream_throttle(s, &slow);
 	}
 	gyre_stream_each(s, take, flow);
 	flow->taker.end = OPEN;
@@ -341,15 +403,20 @@ static int on_again(struct gyre_stack *stack)
 		}
 	}
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(400), &frame->future));
-	return gyre_notify(stack, gyre_self(stack), gyre_new(stack, again, 0));
+	if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, again, 0)) < 0) {
+		gyre_exit(stack, EXIT_FAILURE); /* nobody would go on; the node boots again */
+	}
+	return gyre_return(stack);
 	GYRE_END(stack);
 }
 
 static int on_taker_mount(struct gyre_stack *stack)
 {
-	int r = gyre_notify(stack, gyre_self(stack), gyre_new(stack, again, 0));
+	const struct place *place = gyre_message(stack, place);
+	int r = gyre_name_register(stack, taker_names[place->whom - 1]);
 
-	((struct taker *)gyre_state(stack))->place = *gyre_message(stack, place);
+	r = r < 0 ? r : gyre_notify(stack, gyre_self(stack), gyre_new(stack, again, 0));
+	((struct taker *)gyre_state(stack))->place = *place;
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 }
 
@@ -363,6 +430,11 @@ static const struct gyre_class taker_class = { .name = "taker",
 
 static int be_node(void *arg)
 {
+	static const char *const guarded[NODES][NODES + 1] = {
+		{ "maker", "taker-2", "taker-3" },
+		{ "maker", "taker-1", "taker-3" },
+		{ "maker", "taker-1", "taker-2" },
+	};
 	struct node *node = (struct node *)arg;
 	struct gyre_system *system = NULL;
 	struct gyre_address address;
@@ -382,6 +454,7 @@ static int be_node(void *arg)
 					      &address);
 		}
 	}
+	r = r < 0 ? r : world_guard(system, guarded[node->id - 1]);
 	r = r < 0 ? r : gyre_system_run(system);
 	node->boots++; /* what is open is so no longer */
 	gyre_system_destroy(system);
@@ -401,14 +474,16 @@ static const char *look_at_flows(void *arg)
 	}
 	streams->looked_ns = now_ns;
 	for (uint32_t i = 0; i < streams->flows_count; i++) {
-		const struct flow *flow = &streams->flows[i];
+		struct flow *flow = &streams->flows[i];
+		bool maker_open = flow->maker.end == OPEN && still_lives(flow, &flow->maker);
+		bool taker_open = flow->taker.end == OPEN && still_lives(flow, &flow->taker);
 
-		if (now_ns - flow->begin_ns < end_told_ns) {
-			break;
-		}
-		if ((flow->maker.end == OPEN && still_lives(flow, &flow->maker)) ||
-		    (flow->taker.end == OPEN && still_lives(flow, &flow->taker))) {
+		if (now_ns - flow->begin_ns >= end_told_ns && (maker_open || taker_open)) {
 			violate(flow, "an end is not told");
+		}
+		if (!flow->is_judged && flow->maker.end != OPEN && flow->taken_ns != 0 &&
+		    now_ns - flow->taken_ns >= look_ns) {
+			judge_late(flow);
 		}
 	}
 	return NULL; /* what was said is found by itself */
@@ -423,9 +498,18 @@ static int build(struct gyre_sim *sim, void *state)
 	for (uint32_t i = 0; i < NODES; i++) {
 		streams->nodes[i].streams = streams;
 		streams->nodes[i].id = (uint16_t)(i + 1);
+		for (uint32_t j = 0; j < NODES; j++) {
+			streams->nodes[i].draws[j] = gyre_sim_random(sim);
+		}
 	}
 	r = world_add_nodes(sim, NODES, be_node, streams->nodes, sizeof(streams->nodes[0]));
 	return r < 0 ? r : gyre_sim_check(sim, "streams", look_at_flows, streams);
+}
+
+static int build_with_memory(struct gyre_sim *sim, void *state)
+{
+	((struct streams *)state)->has_memory = true;
+	return build(sim, state);
 }
 
 static uint32_t parts(const void *state)
@@ -447,11 +531,26 @@ const struct world world_streams = {
 	.state_bytes = sizeof(struct streams),
 	.hosts = NODES,
 	.trouble = TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS |
-		   TROUBLE_REFUSALS,
-	.steps = 20,
+		   TROUBLE_REFUSALS | TROUBLE_RESETS,
+	.steps = 12,
 	.calm_seconds = 60,
 	.go_on_seconds = 60,
 	.build = build,
+	.parts = parts,
+	.progress = progress,
+};
+
+/* The same, where each side that fails has a reason to. */
+const struct world world_ends = {
+	.name = "ends",
+	.state_bytes = sizeof(struct streams),
+	.hosts = NODES,
+	.trouble =
+		TROUBLE_LINKS | TROUBLE_CRASHES | TROUBLE_FAULTS | TROUBLE_SIGNALS | TROUBLE_RESETS,
+	.steps = 12,
+	.calm_seconds = 25,
+	.go_on_seconds = 30,
+	.build = build_with_memory,
 	.parts = parts,
 	.progress = progress,
 };
