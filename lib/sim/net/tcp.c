@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/macros.h"
+#include "base/random.h"
 #include "sim/net/stream.h"
 
 enum { ALL = 1000000 };
@@ -115,7 +116,7 @@ void gy_sim_streams_drop(struct gy_sim_host *host)
 	}
 }
 
-static int reset_all(const struct gy_list *sockets, uint32_t peer, uint32_t rate)
+static int reset_all(const struct gy_list *sockets, uint32_t peer, uint64_t *random, uint32_t rate)
 {
 	const struct gy_list *item = sockets->next;
 	int count = 0;
@@ -126,8 +127,7 @@ static int reset_all(const struct gy_list *sockets, uint32_t peer, uint32_t rate
 
 		item = item->next; /* the stream may be gone after this */
 		if (socket->file.ops == &gy_sim_stream_ops.file && stream->peer_host == peer &&
-		    stream->state == GY_SIM_STREAM_OPEN &&
-		    (rate == ALL || gyre_sim_choose(socket->file.host->sim, ALL) < rate)) {
+		    stream->state == GY_SIM_STREAM_OPEN && gy_random_next(random) % ALL < rate) {
 			gy_sim_tcp_fail(stream, ECONNRESET);
 			count++;
 		}
@@ -135,10 +135,13 @@ static int reset_all(const struct gy_list *sockets, uint32_t peer, uint32_t rate
 	return count;
 }
 
+/* One decision, however many connections there are. */
 int gy_sim_streams_reset(struct gy_sim_host *host, uint32_t peer, uint32_t rate)
 {
-	return reset_all(&host->net->sockets, peer, rate) +
-	       reset_all(&host->net->ended, peer, rate);
+	uint64_t random = rate == ALL ? 0 : gyre_sim_choose(host->sim, UINT32_MAX);
+
+	return reset_all(&host->net->sockets, peer, &random, rate) +
+	       reset_all(&host->net->ended, peer, &random, rate);
 }
 
 /* ---- connecting ---- */
