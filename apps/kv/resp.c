@@ -238,9 +238,10 @@ const char *reply_bulk(struct text *text, struct slice bulk)
 	char *at = text_room(text, count + bulk.count + 2);
 
 	if (at != NULL) {
-		memcpy(at, head, count);
-		memcpy(at + count, bulk.bytes, bulk.count);
-		memcpy(at + count + bulk.count, "\r\n", 2);
+		char *end = (char *)mempcpy(mempcpy(at, head, count), bulk.bytes, bulk.count);
+
+		end[0] = '\r';
+		end[1] = '\n';
 		text->count += count + bulk.count + 2;
 	}
 	return NULL;
