@@ -95,9 +95,9 @@ GYRE_OWN_MESSAGE_(gyre_connected, 0x2b);
  * @arg: @report_arg of struct gyre_connect_options
  *
  * Runs in phase 2, on the actor's loop; it is not re-entered. The last call for a connection is
- * that with GYRE_CONNECTION_GIVEN_UP, also where there was no memory for the actor, or with
- * GYRE_CONNECTION_CLOSED when the actor stops; there is none if it is stopped before the connection
- * was open.
+ * that with GYRE_CONNECTION_GIVEN_UP, or with GYRE_CONNECTION_CLOSED when the actor stops; there is
+ * none if the actor stops before the connection was open, as it does, with -ENOMEM, where there is
+ * no memory for it on its loop.
  */
 typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
 				   const struct gyre_connection *connection,

@@ -23,6 +23,14 @@ static const uint64_t max_default_ns = GYRE_SECONDS(10);
 
 enum { PERCENT_MAX = 1000 };
 
+void gy_connect_order_lost(const struct gy_home *home, const struct gy_connect_order *order)
+{
+	gy_pending_open_fail(home, "connecting to", NULL, order->options.to, -ENOMEM);
+	if (order->lost != NULL) {
+		order->lost(order->options.report_arg, -ENOMEM);
+	}
+}
+
 void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 {
 	struct gy_connect_order *order = argument->order;
@@ -30,12 +38,10 @@ void gy_connect_argument_destroy(struct gy_connect_argument *argument)
 
 	if (home != NULL && home->draining) {
 		gy_pending_open_end(gy_homes_of(home->options.system));
+	} else if (home != NULL && home->leaving) {
+		gy_pending_open_fail(home, "connecting to", NULL, order->options.to, -ESHUTDOWN);
 	} else if (home != NULL) {
-		gy_pending_open_fail(home, "connecting to", NULL, order->options.to,
-				     home->leaving ? -ESHUTDOWN : -ENOMEM);
-		if (!home->leaving) {
-			gy_dials_report_no_memory(home, order);
-		}
+		gy_connect_order_lost(home, order);
 	}
 	gy_memory_put(order);
 	argument->order = NULL;
@@ -277,9 +283,8 @@ static int loop_of(const struct gy_homes *homes, const struct gyre_spawn_options
 	return 0;
 }
 
-static int connect_from_outside(struct gyre_system *system,
-				const struct gyre_connect_options *options,
-				struct gyre_address *ret_socket)
+int gy_connect_or_lose(struct gyre_system *system, const struct gyre_connect_options *options,
+		       gy_connect_lost_fn lost, struct gyre_address *ret_socket)
 {
 	struct gy_spawn_order order = { .class = &gy_socket_class,
 					.channels_actor = true,
@@ -293,6 +298,7 @@ static int connect_from_outside(struct gyre_system *system,
 	if (r < 0) {
 		return r;
 	}
+	connect_order->lost = lost;
 	r = loop_of(gy_homes_of(system), &options->place, &loop);
 	if (r < 0) {
 		gy_memory_put(connect_order);
@@ -323,5 +329,6 @@ int gyre_system_connect_sized(struct gyre_system *system,
 			       : take_options(gy_homes_of(system), options, sizes, &whole);
 
 	return r < 0 ? r
-		     : connect_from_outside(system, options == NULL ? NULL : &whole, ret_socket);
+		     : gy_connect_or_lose(system, options == NULL ? NULL : &whole, NULL,
+					  ret_socket);
 }

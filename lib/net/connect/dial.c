@@ -87,23 +87,10 @@ static void expired(struct gy_timer *timer)
 
 /* ---- reports ---- */
 
-static void tell(const struct gyre_connect_options *options, const struct gy_channels *channels,
-		 const struct gyre_connection *event, struct gyre_channel *channel)
-{
-	struct gyre_stack *stack = &channels->stack->head;
-
-	if (options->report != NULL) {
-		options->report(stack, event, channel, options->report_arg);
-	}
-	if (!gyre_address_is_nobody(options->owner)) {
-		(void)gyre_notify(stack, options->owner,
-				  gyre_new_copy(stack, gyre_connection, event));
-	}
-}
-
 static void report(const struct gy_dial *dial, const struct gyre_connection *event)
 {
 	const struct gyre_connect_options *options = &dial->socket->order->options;
+	struct gyre_stack *stack = &dial->socket->channels->stack->head;
 	struct gyre_connection whole = *event;
 	bool of_channel =
 		event->step == GYRE_CONNECTION_OPEN || event->step == GYRE_CONNECTION_CLOSED;
@@ -116,16 +103,13 @@ static void report(const struct gy_dial *dial, const struct gyre_connection *eve
 	if (of_channel) {
 		whole.channel = gyre_channel_address(dial->channel);
 	}
-	tell(options, dial->socket->channels, &whole, of_channel ? dial->channel : NULL);
-}
-
-void gy_dials_report_no_memory(const struct gy_home *home, const struct gy_connect_order *order)
-{
-	for (uint32_t i = 0; i < order->options.connections; i++) {
-		tell(&order->options, gy_channels_of(home),
-		     &(struct gyre_connection){
-			     .step = GYRE_CONNECTION_GIVEN_UP, .reason = -ENOMEM, .connection = i },
-		     NULL);
+	if (options->report != NULL) {
+		options->report(stack, &whole, of_channel ? dial->channel : NULL,
+				options->report_arg);
+	}
+	if (!gyre_address_is_nobody(options->owner)) {
+		(void)gyre_notify(stack, options->owner,
+				  gyre_new_copy(stack, gyre_connection, &whole));
 	}
 }
 

@@ -15,10 +15,18 @@
 
 /* ---- connect.c ---- */
 
+/*
+ * Called where there was no memory for an actor that was ordered, on its loop and in no handler, so
+ * without a stack: the report is not called then. @arg is that of the report. Programs hear of the
+ * end of the actor instead, whose address they have.
+ */
+typedef void (*gy_connect_lost_fn)(void *arg, int error);
+
 /* An order to connect, from the heap; @options has its defaults filled in, and text of its own. */
 struct gy_connect_order {
 	struct gy_home *home; /* of the loop that it goes to, until it is mounted */
 	struct gyre_connect_options options;
+	gy_connect_lost_fn lost; /* or NULL */
 	struct gy_socket_text to;
 	struct gyre_socket_address local; /* of 0 bytes for any */
 	bool awaited; /* an ask comes, which is answered when a connection is open or all are lost
@@ -34,6 +42,12 @@ struct gy_connect_argument {
 };
 void gy_connect_argument_destroy(struct gy_connect_argument *argument);
 GYRE_OWN_MESSAGE_OWNING_(gy_connect_argument, 0x29, gy_connect_argument_destroy);
+
+/* The order found no memory on its loop: says so, and whoever wants to know is told. */
+void gy_connect_order_lost(const struct gy_home *home, const struct gy_connect_order *order);
+/* gyre_system_connect() with all its options filled in, for callers inside gyre. */
+int gy_connect_or_lose(struct gyre_system *system, const struct gyre_connect_options *options,
+		       gy_connect_lost_fn lost, struct gyre_address *ret_socket);
 
 /* ---- socket.c ---- */
 
@@ -115,7 +129,5 @@ bool gy_dial_stage_is_allowed(enum gy_dial_stage from, enum gy_dial_stage to);
 /* Begins, in phase 2; -ENOMEM. */
 int gy_dial_init(struct gy_dial *dial, struct gy_socket *socket, struct gy_house *house,
 		 uint32_t index);
-/* In phase 2, on the order's loop: none of its connections will be tried. */
-void gy_dials_report_no_memory(const struct gy_home *home, const struct gy_connect_order *order);
 
 #endif

@@ -50,8 +50,7 @@ static int mount(struct gyre_stack *stack)
 	int r = start(stack);
 
 	if (r == -ENOMEM) {
-		gy_pending_open_fail(home, "connecting to", NULL, socket->order->options.to, r);
-		gy_dials_report_no_memory(home, socket->order);
+		gy_connect_order_lost(home, socket->order);
 	} else {
 		gy_pending_open_end(gy_homes_of(home->options.system));
 	}

@@ -18,6 +18,7 @@
 
 #include "base/memory/memory.h"
 #include "base/random.h"
+#include "net/connect/dial.h"
 #include "remote/link/in_flight.h"
 #include "remote/link/link.h"
 #include "remote/link/link_beat.h"
@@ -104,6 +105,12 @@ static void report(struct gyre_stack *stack, const struct gyre_connection *conne
 	}
 }
 
+/* There was no memory for the client, whose report is never called then. */
+static void lost(void *arg, int error)
+{
+	dial_ended((struct gy_link *)arg, error);
+}
+
 static int call(struct gy_link *link, const char *address)
 {
 	const struct gy_links *links = link->links;
@@ -124,7 +131,7 @@ static int call(struct gy_link *link, const char *address)
 	}
 	link->local = gy_node_address_is_unix(address);
 	gy_link_set_address(link, address);
-	return gyre_system_connect(links->home->options.system, &connect, &socket);
+	return gy_connect_or_lose(links->home->options.system, &connect, lost, &socket);
 }
 
 int gy_link_dial(struct gy_link *link)

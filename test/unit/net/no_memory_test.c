@@ -67,6 +67,55 @@ Test(no_memory, of_a_client_is_told_to_whoever_wants_it)
 	lean_play(connect_once);
 }
 
+/* Links between nodes have no actor that could watch that of the client. */
+static int lost_with;
+
+static void lose(void *arg, int error)
+{
+	cr_expect_eq(arg, &lost_with);
+	cr_expect_eq(lost_with, 0);
+	lost_with = error;
+}
+
+static bool is_open_or_lost(struct rig *r, void *arg)
+{
+	(void)arg;
+	(void)r;
+	return lean_reports.opened + lean_reports.given_up > 0 || lost_with < 0;
+}
+
+static bool connect_or_lose(const struct lean_round *round)
+{
+	struct gyre_socket_address address;
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "";
+	struct gyre_connect_options options = client_options(text);
+	struct gyre_address actor;
+	bool lacked;
+	int fd;
+	int r;
+
+	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
+	fd = lean_listen(&address, text);
+	options.report_arg = &lost_with;
+	lean_reports = (struct lean_reports){ 0 };
+	lost_with = 0;
+	lean_begin(round);
+	r = gy_connect_or_lose(lean_system(), &options, lose, &actor);
+	lacked = lean_recover();
+	cr_expect(r < 0 ? lost_with == 0 : rig_until(&lean_rig, is_open_or_lost, NULL),
+		  "round %u: nobody is told", round->number);
+	cr_expect(lost_with == 0 || (lacked && lost_with == -ENOMEM &&
+				     lean_reports.opened + lean_reports.given_up == 0));
+	lean_check_client(round, r, lacked);
+	(void)close(fd);
+	return lacked;
+}
+
+Test(no_memory, of_a_client_of_a_link_is_told_to_it_once)
+{
+	lean_play(connect_or_lose);
+}
+
 /* The same from inside, where what fails is not tried for outside. */
 static bool connect_inside(const struct lean_round *round)
 {
