@@ -156,7 +156,7 @@ Test(sim_link_reset, ends_a_part_of_them)
 	count = gyre_sim_link_reset(sim, 1, 0, ALL / 2);
 	cr_assert(count > MANY / 4 && count < 3 * MANY / 4, "%d", count);
 	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
-	cr_assert_eq(sides.calls, count);
+	cr_assert_eq((int)sides.calls, count);
 	gyre_sim_destroy(sim);
 }
 
