@@ -240,11 +240,21 @@ static bool run_all(struct client *client)
 	return bytes > 0 && used < there;
 }
 
+/* A client that does not wait for replies is not read from. */
+static void pace(struct client *client)
+{
+	bool waits = client->is_away && gyre_buffer_bytes(client->input) > PENDING_BYTES_MAX;
+
+	if (waits != client->is_paused) {
+		client->is_paused = waits;
+		gyre_channel_set_auto_read(gyre_context_channel(client->ctx), !waits);
+	}
+}
+
 static void process(struct client *client)
 {
 	struct shard *shard = client->shard;
 	bool is_done;
-	bool waits;
 
 	shard->out.resp3 = client->resp3;
 	shard_look_at_clock(shard);
@@ -256,12 +266,7 @@ static void process(struct client *client)
 	if (!client->is_away && (client->is_closing || (client->is_ending && is_done))) {
 		gyre_context_close(client->ctx);
 	}
-	/* A client that does not wait for replies is not read from. */
-	waits = client->is_away && gyre_buffer_bytes(client->input) > PENDING_BYTES_MAX;
-	if (waits != client->is_paused) {
-		client->is_paused = waits;
-		gyre_channel_set_auto_read(gyre_context_channel(client->ctx), !waits);
-	}
+	pace(client);
 }
 
 /* Writes what a round has brought, and sends it again for what it has not; or goes on. */
@@ -316,7 +321,9 @@ static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 		fail(client);
 		return;
 	}
-	if (gyre_buffer_bytes(client->input) >= client->needed) {
+	if (client->is_away) {
+		pace(client);
+	} else if (gyre_buffer_bytes(client->input) >= client->needed) {
 		advance(client);
 	}
 	if (gyre_buffer_bytes(client->input) == 0) {

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """What gyre-kv refuses, in Redis's words, and clients that flood it or do not read."""
+import select
 import socket
 
-from echo_support import expect, sanitizer
+from echo_support import PATIENCE_S, expect, sanitizer
 from kv_support import Client, Kv, encode, parts
 
 BIG = 1 << 20
 FLOOD = 3000
+KEYS = 20000
+SCANS = 1000
 ROOM_KIB = 150 << 10
 
 
@@ -120,6 +123,28 @@ def who_floods_waits(kv):
         expect(flooder.reply() == b"+OK\r\n", "no reply")
 
 
+def who_floods_while_another_shard_works_waits(kv, loops):
+    """What comes behind slow commands for another loop's shard is not read until they are done."""
+    with Client(kv) as client, Client(kv) as flooder:
+        client.send(b"".join(encode("set", f"slow{i}", i) for i in range(KEYS)))
+        expect({client.reply() for _ in range(KEYS)} == {b"+OK\r\n"}, "not all are set")
+        other = (int(flooder.ask("client", "id")[1:]) + 1) % loops
+        flooder.send(encode("scan", other, "match", "none", "count", 10**9) * SCANS)
+        flood = encode("echo", "x" * 1000) * FLOOD * 30
+        flooder.socket.setblocking(False)
+        taken = 0
+        while taken < len(flood) and not select.select([flooder.socket], [], [], 0)[0]:
+            if select.select([flooder.socket], [flooder.socket], [])[1]:
+                taken += flooder.socket.send(flood[taken:taken + 65536])
+        flooder.socket.settimeout(PATIENCE_S)
+        expect(taken < len(flood) // 2, f"{taken} bytes were taken while another shard works")
+        for i in range(SCANS):
+            expect(flooder.reply().endswith(b"*0\r\n"), f"reply {i} is of no scan")
+        for i in range(100):
+            expect(len(flooder.reply()) == 1009, f"reply {i} is not whole")
+        client.expect(b"+OK\r\n", "flushall")
+
+
 def a_subscriber_that_does_not_read_is_cut_off(kv):
     with Client(kv) as teller, Client(kv, small=True) as subscriber:
         subscriber.ask("subscribe", "news")
@@ -167,6 +192,8 @@ def main():
             a_command_in_pieces(kv)
             a_reply_that_is_too_long_ends_its_connection(kv)
             who_floods_waits(kv)
+            if loops > 1:
+                who_floods_while_another_shard_works_waits(kv, loops)
             a_subscriber_that_does_not_read_is_cut_off(kv)
             who_does_not_read_holds_little(kv)
 
