@@ -188,6 +188,16 @@ static void flush(struct client *client)
 	}
 }
 
+/* Writes what was published while a reply was under way, behind that reply. */
+void client_write_late(struct client *client)
+{
+	struct gyre_buffer *late = client->late;
+
+	client->late = NULL;
+	flush(client);
+	(void)gyre_context_write(client->ctx, late);
+}
+
 /* Whether the client reads. */
 bool client_can_reply(struct client *client)
 {
@@ -308,6 +318,7 @@ static void end(struct gyre_handler_context *ctx)
 	end_transaction(client);
 	round_destroy(client->round);
 	gyre_buffer_destroy(client->input);
+	gyre_buffer_destroy(client->late);
 	*client = (struct client){ 0 };
 }
 
@@ -377,22 +388,37 @@ static int take_round(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+/* Writes what was published, or keeps it until an array that is replied in part is whole. */
+static int write_published(struct client *client, struct gyre_buffer *buffer)
+{
+	if (client->is_within && client->late != NULL) {
+		return gyre_buffer_join(client->late, buffer);
+	}
+	if (client->is_within) {
+		client->late = buffer;
+	} else {
+		(void)gyre_context_write(client->ctx, buffer);
+	}
+	return 0;
+}
+
 /* A subscriber that does not read what was published, or is too slow, is cut off. */
 static int push(struct gyre_stack *stack)
 {
-	const struct client *client = (struct client *)gyre_state(stack);
+	struct client *client = (struct client *)gyre_state(stack);
 	struct gyre_channel *channel = gyre_actor_channel(stack);
 	struct gyre_buffer *buffer = channel == NULL ? NULL : gyre_buffer_create(stack);
 
 	if (channel != NULL &&
 	    (gyre_message(stack, gyre_events_missed) != NULL ||
-	     gyre_channel_queued_bytes(channel) > PUSH_BYTES_MAX ||
+	     gyre_channel_queued_bytes(channel) + gyre_buffer_bytes(client->late) >
+		     PUSH_BYTES_MAX ||
 	     gyre_buffer_append(buffer, client->resp3 ? ">" : "*", 1) < 0 ||
 	     gyre_buffer_append_shared(buffer, gyre_message(stack, published)->bytes) < 0)) {
 		gyre_buffer_destroy(buffer);
 		gyre_channel_abort(channel, -ENOBUFS);
-	} else if (channel != NULL) {
-		(void)gyre_context_write(client->ctx, buffer);
+	} else if (channel != NULL && write_published(client, buffer) < 0) {
+		gyre_channel_abort(channel, -ENOMEM);
 	}
 	return gyre_return(stack);
 }

@@ -271,6 +271,7 @@ struct client {
 	size_t needed;	     /* bytes of input before it is looked at again */
 	struct round *round; /* commands or replies of other shards, or NULL */
 	bool is_away;	     /* the round is with other shards */
+	bool is_within;	     /* the beginning of an array was replied, and the rest was not yet */
 	bool is_paused;	     /* the client is not read from */
 	bool is_ending;	     /* it sends no more */
 	bool is_closing;
@@ -281,7 +282,8 @@ struct client {
 	size_t queued;	     /* commands of it */
 	int64_t queue_place; /* the shard they are for, or HERE */
 	uint64_t id;
-	struct item *names; /* of channels and patterns that it is subscribed to */
+	struct item *names;	  /* of channels and patterns that it is subscribed to */
+	struct gyre_buffer *late; /* what was published while it @is_within */
 	char name[64];
 };
 
@@ -289,6 +291,7 @@ extern const struct gyre_class client_class;
 
 int client_init(struct gyre_channel *channel, void *kv);
 bool client_can_reply(struct client *client);
+void client_write_late(struct client *client);
 void client_unsubscribe(struct client *client);
 
 struct text *round_out(struct client *client);

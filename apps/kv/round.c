@@ -362,6 +362,18 @@ static void end(struct client *client)
 	shard->spares_count++;
 }
 
+/* Remembers whether an array is replied in part, and if not, writes what waits for that. */
+static void note_place(struct client *client)
+{
+	const struct round *round = client->round;
+
+	client->is_within =
+		round->next < count_of(round) && step_at(round, round->next)->kind == ELEMENT;
+	if (client->late != NULL && !client->is_within) {
+		client_write_late(client);
+	}
+}
+
 /* Replies as far as the client reads and there is an answer. The round ends, or goes out again. */
 void round_deliver(struct client *client)
 {
@@ -370,6 +382,7 @@ void round_deliver(struct client *client)
 
 	while (is_there && round->next < count_of(round) && client_can_reply(client)) {
 		is_there = deliver_next(round, &client->shard->out);
+		note_place(client);
 	}
 	if (!is_there) {
 		if (!has_failed(round)) {

@@ -155,6 +155,27 @@ def a_subscriber_that_does_not_read_is_cut_off(kv):
             expect(False, "it is kept for ever")
 
 
+def what_is_published_stands_between_replies(kv):
+    """And not within one that comes from several shards bit by bit, because it is long or not read."""
+    keys = [f"long{i}" for i in range(10)]
+    push = b">3\r\n$7\r\nmessage\r\n$5\r\nwords\r\n$1\r\nx\r\n"
+    with Client(kv) as teller, Client(kv, small=True) as reader:
+        for key in keys:
+            teller.expect(b"+OK\r\n", "set", key, "x" * BIG)
+        reader.ask("hello", 3)
+        reader.ask("subscribe", "words")
+        reader.send(encode("mget", *keys) * 2)
+        select.select([reader.socket], [], [], PATIENCE_S)
+        for _ in range(20):
+            teller.expect(b":1\r\n", "publish", "words", "x")
+        replies = [reader.reply() for _ in range(22)]
+        expect(replies.count(push) == 20, "not all that was published came by itself")
+        for reply in replies:
+            expect(reply == push or parts(reply) == [b"$1048576\r\n" + b"x" * BIG + b"\r\n"] * 10,
+                   "a reply is not whole")
+        teller.expect(b":10\r\n", "del", *keys)
+
+
 def a_command_in_pieces(kv):
     """Each byte by itself, and large arguments that many receives bring."""
     with Client(kv) as client:
@@ -195,6 +216,7 @@ def main():
             if loops > 1:
                 who_floods_while_another_shard_works_waits(kv, loops)
             a_subscriber_that_does_not_read_is_cut_off(kv)
+            what_is_published_stands_between_replies(kv)
             who_does_not_read_holds_little(kv)
 
 
