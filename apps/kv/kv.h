@@ -28,7 +28,7 @@ enum {
 	LINE_BYTES_MAX = 1 << 16,      /* of a command that is a line of words */
 	OUTPUT_BYTES_MAX = 256 << 20,  /* of one reply: a larger one ends the connection */
 	PENDING_BYTES_MAX = 128 << 10, /* of replies or commands that wait for others */
-	PUSH_BYTES_MAX = 8 << 20,      /* that wait for a subscriber */
+	PUSH_BYTES_MAX = 32 << 20,     /* that wait for a subscriber, a few large values */
 	PUSHES_MAX = 1 << 18,	       /* of a channel, likewise */
 	QUEUE_BYTES_MAX = 1 << 20,     /* of a transaction */
 	ROUND_COMMANDS_MAX = 1024,

@@ -155,6 +155,16 @@ def a_subscriber_that_does_not_read_is_cut_off(kv):
             expect(False, "it is kept for ever")
 
 
+def a_subscriber_may_be_late_by_a_few_large_values(kv):
+    with Client(kv) as teller, Client(kv, small=True) as subscriber:
+        subscriber.ask("subscribe", "large")
+        for i in range(3):
+            teller.expect(b":1\r\n", "publish", "large", bytes([97 + i]) * (8 * BIG))
+        for i in range(3):
+            wanted = b"*3\r\n$7\r\nmessage\r\n$5\r\nlarge\r\n$8388608\r\n" + bytes([97 + i]) * (8 * BIG) + b"\r\n"
+            expect(subscriber.reply() == wanted, f"message {i} is not whole")
+
+
 def what_is_published_stands_between_replies(kv):
     """And not within one that comes from several shards bit by bit, because it is long or not read."""
     keys = [f"long{i}" for i in range(10)]
@@ -204,6 +214,8 @@ def many_keys_are_asked_for_at_once(kv):
 
 def main():
     clients_are_counted()
+    with Kv() as kv:
+        a_subscriber_may_be_late_by_a_few_large_values(kv)
     for loops in (1, 3):
         memory_has_a_limit(loops)
         with Kv("--value-max", str(BIG), loops=loops) as kv:
