@@ -74,7 +74,8 @@ bool slice_double(struct slice slice, double *ret_number)
 static char *text_room(struct text *text, size_t count)
 {
 	if (text->room - text->count < count) {
-		size_t room = 2 * text->count + count + 128;
+		size_t wanted = 2 * text->count + count + 128;
+		size_t room = wanted < OUTPUT_BYTES_MAX ? wanted : OUTPUT_BYTES_MAX;
 		char *bytes = text->failed || text->count + count > OUTPUT_BYTES_MAX
 				      ? NULL
 				      : (char *)realloc(text->bytes, room);
