@@ -86,6 +86,7 @@ static const char *set(struct call *call)
 	int64_t unit = call->command->variant;
 	int64_t expires_ms = 0;
 	uint32_t flags = 0;
+	size_t from = call->out->count;
 	bool applies;
 
 	if (unit == 0 ? !parse_set(call, &flags, &expires_ms)
@@ -99,8 +100,12 @@ static const char *set(struct call *call)
 	if ((flags & GET) != 0 || !applies) {
 		(void)reply_value(call->out, (flags & GET) != 0 ? call->item : NULL);
 	}
-	if (!applies || !put(call, 0, call->args[unit == 0 ? 2 : 3])) {
+	if (!applies) {
 		return NULL;
+	}
+	if (!put(call, 0, call->args[unit == 0 ? 2 : 3])) {
+		call->out->count = from; /* without the old value */
+		return OUT_OF_MEMORY;
 	}
 	if ((flags & KEEP_TIME) == 0) {
 		shard_set_expiry(call->shard, call->item, (uint64_t)expires_ms);
