@@ -67,6 +67,24 @@ static void refuse_unknown(const struct call *call)
 			   SHOWN(call->args[0]), text);
 }
 
+/* The place behind the last key of a command that has keys. */
+static size_t keys_end(const struct call *call)
+{
+	return (call->command->flags & (ADD_UP | LIST_UP)) != 0 ? call->count : 2;
+}
+
+static bool has_long_key(const struct call *call)
+{
+	uint32_t width = call->command->keys;
+
+	for (size_t i = 1; width > 0 && i < keys_end(call); i += width) {
+		if (call->args[i].count > KEY_BYTES_MAX) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Whether the command is known and has as many arguments as it wants; if not, it is refused. */
 bool call_is_valid(const struct call *call)
 {
@@ -81,7 +99,7 @@ bool call_is_valid(const struct call *call)
 				     ((command->flags & PAIRS) != 0 && call->count % 2 != 0)) {
 		(void)reply_format(call->out, "-ERR wrong number of arguments for '%s' command",
 				   command->name);
-	} else if (command->keys > 0 && call->args[1].count > KEY_BYTES_MAX) {
+	} else if (has_long_key(call)) {
 		(void)reply_format(call->out, "-ERR a key has at most %d bytes", KEY_BYTES_MAX);
 	} else {
 		return true;
@@ -99,9 +117,7 @@ int64_t command_place(const struct call *call)
 
 	if (kv->loops > 1 && command->keys > 0) {
 		place = shard_of(kv, call->args[1], call->hash);
-		for (size_t i = 1 + command->keys;
-		     (command->flags & (ADD_UP | LIST_UP)) != 0 && i < call->count;
-		     i += command->keys) {
+		for (size_t i = 1 + command->keys; i < keys_end(call); i += command->keys) {
 			if (shard_of(kv, call->args[i], hash_of(call->args[i])) != place) {
 				return SPREAD;
 			}

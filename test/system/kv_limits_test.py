@@ -31,7 +31,9 @@ def refusals_are_those_of_redis(kv):
 def limits_on_arguments(kv):
     with Client(kv) as client:
         client.expect(b"+OK\r\n", "set", "k", "x" * (1 << 16))
-        client.expect(b"-ERR a key has at most 65536 bytes\r\n", "set", "k" * 65537, 1)
+        for command in (["set", "k" * 65537, 1], ["mset", "k", 1, "k" * 65537, 2], ["mget", "k", "k" * 65537],
+                        ["del", "none", "none", "k" * 65537]):
+            client.expect(b"-ERR a key has at most 65536 bytes\r\n", *command)
         client.expect(b"-ERR string exceeds maximum allowed size (proto-max-bulk-len)\r\n", "append", "k", "x" * BIG)
         client.expect(b"*0\r\n", "lrange", "none", 0, -1)
         client.send(encode("mget", *["k"] * 70000))
