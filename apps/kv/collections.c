@@ -4,6 +4,7 @@
  * of a sorted set's its score; a sorted set has elements too, by score. All ranges are ranges of
  * ranks.
  */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +25,14 @@ static bool put(const struct call *call, struct slice name, struct slice value)
 {
 	return tree_put(&call->item->members, (double)hash_of(name), name, value) ||
 	       call_refuse(call, OUT_OF_MEMORY);
+}
+
+/* Reads a score. What is too large or too small for one is none, though it may bound a range. */
+static bool parse_score(struct slice text, double *ret_score)
+{
+	errno = 0;
+	return slice_double(text, ret_score) &&
+	       (errno != ERANGE || (isfinite(*ret_score) && *ret_score != 0));
 }
 
 static double score_of(const struct item *member)
@@ -100,12 +109,12 @@ static const char *add_scores(struct call *call)
 		return SYNTAX_ERROR;
 	}
 	for (size_t i = 2; i < call->count; i += 2) {
-		if (!slice_double(call->args[i], &score)) {
+		if (!parse_score(call->args[i], &score)) {
 			return NO_FLOAT;
 		}
 	}
 	for (size_t i = 2; i < call->count; i += 2) {
-		(void)slice_double(call->args[i], &score);
+		(void)parse_score(call->args[i], &score);
 		if (!put_score(call, call->args[i + 1], score)) {
 			return NULL;
 		}
@@ -118,7 +127,7 @@ static const char *increment(struct call *call)
 	const struct item *member = find(call, call->args[3]);
 	double score;
 
-	if (!slice_double(call->args[2], &score)) {
+	if (!parse_score(call->args[2], &score)) {
 		return NO_FLOAT;
 	}
 	score += member == NULL ? 0 : score_of(member);

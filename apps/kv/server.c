@@ -11,6 +11,9 @@
 
 static const char *ping(struct call *call)
 {
+	if (call->count > 2) {
+		return "-ERR wrong number of arguments for 'ping' command\r\n";
+	}
 	if (call->client != NULL && !call->out->resp3 && call->client->names != NULL) {
 		reply_text(call->out, "*2\r\n$4\r\npong\r\n");
 		return reply_bulk(call->out, call->count > 1 ? call->args[1] : SLICE(""));

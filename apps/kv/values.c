@@ -311,6 +311,9 @@ static const char *scan_keys(struct call *call)
 		if (name == 2 && !call_integer(call, i + 1, &wanted)) {
 			return NULL;
 		}
+		if (wanted < 1) {
+			return SYNTAX_ERROR;
+		}
 	}
 	for (cursor /= loops; scan.seen < wanted && cursor < SHARD_TREES; cursor++) {
 		tree_visit(shard->trees[cursor], 0, SSIZE_MAX, false, look_at_key, &scan);

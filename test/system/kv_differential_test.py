@@ -15,7 +15,7 @@ ROUNDS = 400
 KEYS = [f"k{i}" for i in range(9)]
 MEMBERS = ["a", "b", "c", "dd", "", "field with space", b"\x00\xff\r\n", "10", "member-that-is-longer-than-most"]
 NUMBERS = [0, 1, 2, -1, -2, 5, 10, 100, 2**31, 2**63 - 1, -2**63]
-SCORES = ["0", "1", "-1", "2.5", "1e3", "0.1", "-0.3", "inf", "-inf", "3", "17.25"]
+SCORES = ["0", "1", "-1", "2.5", "1e3", "0.1", "-0.3", "inf", "-inf", "3", "17.25", "1e400", "-1e400", "1e-400"]
 MISSING = [b":0\r\n", b"$-1\r\n", b"_\r\n", b"*0\r\n"]
 UNORDERED = {"hgetall": 2, "hkeys": 1, "hvals": 1, "smembers": 1}
 
@@ -80,6 +80,7 @@ def keys(c):
         ["pexpire", c.key(), c.time()], ["persist", c.key()], ["dbsize"],
         ["flushall"] if c.random.random() < 0.05 else ["exists", c.key()], ["ping"], ["echo", c.value()],
         ["nonsense", c.member()], ["get"], ["select", 0], ["ping", c.member()],
+        ["ping", c.member(), c.member()], ["scan", 0, "count", c.random.choice([0, -1, -2**63])],
     ]
 
 
@@ -112,7 +113,7 @@ def sorted_sets(c):
     return [
         ["zadd", c.key(), *c.some("score", "member")], ["zadd", c.key(), *c.some("score", "member")],
         ["zrem", c.key(), *c.some("member")], ["zscore", c.key(), c.member()], ["zcard", c.key()],
-        ["zincrby", c.key(), c.random.choice(["1", "-2.5", "0.1"]), c.member()],
+        ["zincrby", c.key(), c.random.choice(["1", "-2.5", "0.1", "1e400"]), c.member()],
         ["zcount", c.key(), c.bound(), c.bound()], ["zrank", c.key(), c.member()], ["zrevrank", c.key(), c.member()],
         ["zrange", c.key(), c.small(), c.small(), *c.maybe("rev"), *scores],
         ["zrange", c.key(), c.bound(), c.bound(), "byscore", *c.maybe("rev"), *scores],
