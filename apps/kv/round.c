@@ -167,6 +167,17 @@ static void run(struct call *call, struct round *round, struct step *step)
 	step->is_done = true;
 }
 
+/* A command that has some of the arguments of another, from @key on. */
+static void add_part(struct round *round, const struct call *call, const struct slice *key,
+		     size_t count)
+{
+	(void)reply_head(&round->commands, '*', (int64_t)count);
+	(void)reply_bulk(&round->commands, call->args[0]);
+	for (size_t i = 0; i + 1 < count; i++) {
+		(void)reply_bulk(&round->commands, key[i]);
+	}
+}
+
 /* A command for all shards, or one whose keys are with several: as many commands as keys. Those for
  * the client's own shard are run at once, as they would be by themselves. */
 void round_add_spread(const struct call *call)
@@ -178,6 +189,7 @@ void round_add_spread(const struct call *call)
 	struct round *round = begin(call->client);
 	struct call own = *call;
 	size_t first;
+	size_t at = 0;
 
 	if (round == NULL) {
 		return;
@@ -192,16 +204,15 @@ void round_add_spread(const struct call *call)
 	first = count_of(round);
 	for (size_t i = 0; i < parts; i++) {
 		const struct slice *key = call->args + 1 + i * width;
-		struct step step = { .hash = width == 0 ? 0 : hash_of(*key),
-				     .at = round->commands.count };
+		struct step step = { .hash = width == 0 ? 0 : hash_of(*key) };
 
+		if (width > 0 || i == 0) { /* otherwise all shards share the command */
+			at = round->commands.count;
+			add_part(round, call, key, count);
+		}
+		step.at = at;
 		step.kind = is_list ? ELEMENT : i + 1 < parts ? PART : LAST_PART;
 		step.shard = width == 0 ? (uint32_t)i : shard_of(call->shard->kv, *key, step.hash);
-		(void)reply_head(&round->commands, '*', (int64_t)count);
-		(void)reply_bulk(&round->commands, call->args[0]);
-		for (size_t k = 0; k + 1 < count; k++) {
-			(void)reply_bulk(&round->commands, key[k]);
-		}
 		add(round, step, &round->commands);
 	}
 	for (size_t i = first; i < count_of(round) && !has_failed(round); i++) {

@@ -167,6 +167,15 @@ def a_subscriber_may_be_late_by_a_few_large_values(kv):
             expect(subscriber.reply() == wanted, f"message {i} is not whole")
 
 
+def a_large_value_is_published_on_many_loops(kv):
+    """By one command, of which there are not as many copies as loops."""
+    with Client(kv) as teller, Client(kv) as subscriber:
+        subscriber.ask("subscribe", "large")
+        teller.expect(b":1\r\n", "publish", "large", "x" * (8 * BIG))
+        wanted = b"*3\r\n$7\r\nmessage\r\n$5\r\nlarge\r\n$8388608\r\n" + b"x" * (8 * BIG) + b"\r\n"
+        expect(subscriber.reply() == wanted, "the message is not whole")
+
+
 def what_is_published_stands_between_replies(kv):
     """And not within one that comes from several shards bit by bit, because it is long or not read."""
     keys = [f"long{i}" for i in range(10)]
@@ -218,6 +227,8 @@ def main():
     clients_are_counted()
     with Kv() as kv:
         a_subscriber_may_be_late_by_a_few_large_values(kv)
+    with Kv("--spin", "never", loops=33) as kv:
+        a_large_value_is_published_on_many_loops(kv)
     for loops in (1, 3):
         memory_has_a_limit(loops)
         with Kv("--value-max", str(BIG), loops=loops) as kv:
