@@ -179,7 +179,8 @@ static void add_part(struct round *round, const struct call *call, const struct 
 }
 
 /* A command for all shards, or one whose keys are with several: as many commands as keys. Those for
- * the client's own shard are run at once, as they would be by themselves. */
+ * the client's own shard are run at once, as they would be by themselves, until the round is full:
+ * nothing is added to it then, so that the actor of the shard may run the others. */
 void round_add_spread(const struct call *call)
 {
 	uint32_t width = call->command->keys;
@@ -215,7 +216,9 @@ void round_add_spread(const struct call *call)
 		step.shard = width == 0 ? (uint32_t)i : shard_of(call->shard->kv, *key, step.hash);
 		add(round, step, &round->commands);
 	}
-	for (size_t i = first; i < count_of(round) && !has_failed(round); i++) {
+	for (size_t i = first;
+	     i < count_of(round) && !has_failed(round) && round->replies.count < PENDING_BYTES_MAX;
+	     i++) {
 		if (step_at(round, i)->shard == own.shard->index) {
 			run(&own, round, step_at(round, i));
 		}

@@ -176,6 +176,27 @@ def a_large_value_is_published_on_many_loops(kv):
         expect(subscriber.reply() == wanted, "the message is not whole")
 
 
+def what_many_keys_hold_is_replied_bit_by_bit(kv, loops):
+    """Also from the shard of the client's own loop, when one of the keys is elsewhere."""
+    with Client(kv) as client:
+        own = int(client.ask("client", "id")[1:]) % loops
+        names = [f"split{i}" for i in range(30)]
+        for name in names:
+            client.expect(b"+OK\r\n", "set", name, "x" * BIG)
+        listed = client.ask("scan", own, "match", "split*", "count", 10**9).split()
+        here = next(name for name in names if name.encode() in listed)
+        there = next(name for name in names if name.encode() not in listed)
+        before = kv.memory_kib()
+        client.send(encode("mget", *[here] * 300, there))
+        got = client.socket.recv(6, socket.MSG_WAITALL)
+        expect(got == b"*301\r\n", f"{got!r}")
+        for i in range(301):
+            expect(client.reply() == b"$1048576\r\n" + b"x" * BIG + b"\r\n", f"value {i} is not whole")
+        held = kv.memory_kib() - before
+        expect(held < ROOM_KIB or sanitizer() != "none", f"{held} KiB are held for one reply")
+        client.expect(b":30\r\n", "del", *names)
+
+
 def what_is_published_stands_between_replies(kv):
     """And not within one that comes from several shards bit by bit, because it is long or not read."""
     keys = [f"long{i}" for i in range(10)]
@@ -240,6 +261,7 @@ def main():
             who_floods_waits(kv)
             if loops > 1:
                 who_floods_while_another_shard_works_waits(kv, loops)
+                what_many_keys_hold_is_replied_bit_by_bit(kv, loops)
             a_subscriber_that_does_not_read_is_cut_off(kv)
             what_is_published_stands_between_replies(kv)
             who_does_not_read_holds_little(kv)
