@@ -150,6 +150,13 @@ class Test(planted.PlantedTest):
         status, lines, _ = self.run_it(NO_TESTS="asan")
         self.assertEqual((status, lines[-1]), (1, "5 passed, 1 failed, 0 skipped"))
 
+    def test_counts_no_log_of_a_run_before_where_none_begins(self):
+        old = self.plant("build-test/clang/meson-logs/clang.json", '{"name": "gyre:x / y", "result": "OK"}\n')
+        os.makedirs(self.path("build-test/clang.out"))  # so its output cannot be written
+        status, lines, _ = self.run_it()
+        self.assertEqual((status, lines[-1]), (1, "5 passed, 1 failed, 0 skipped"))
+        self.assertFalse(os.path.exists(old))
+
     def test_leaves_no_build_behind_when_it_is_told_to_end(self):
         # Each build says who it is, and holds its pipe until it has ended.
         self.plant("bin/ninja", '#!/bin/sh\nexec > "$ROOT/pipe-${2##*/}"\necho $$\nexec sleep 1000\n', 0o755)
