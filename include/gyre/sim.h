@@ -313,9 +313,10 @@ GYRE_API int gyre_sim_link_set(struct gyre_sim *sim, uint32_t from, uint32_t to,
  *   test, as by gyre_sim_choose()
  *
  * Something between the two, such as a firewall or a translator of addresses, has forgotten the
- * connections and answers in the name of the peer: calls of @host fail with -ECONNRESET, and what
- * it has written and not sent is lost. Packets under way still arrive. The peer learns of it when
- * it sends something. Connections that are being asked for go on.
+ * connections and answers in the name of the peer: calls of @host fail with -ECONNRESET, or -EPIPE
+ * where the peer has ended its direction, and what @host has written and not sent is lost. Packets
+ * under way still arrive. The peer learns of it when it sends something. Connections that are being
+ * asked for go on, and those that both sides have ended are left alone.
  *
  * Return: how many connections have ended, or a negative errno.
  * Errors:

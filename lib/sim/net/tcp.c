@@ -116,6 +116,17 @@ void gy_sim_streams_drop(struct gy_sim_host *host)
 	}
 }
 
+/* Both sides know that there is nothing more. */
+static bool is_over(const struct gy_sim_stream *stream)
+{
+	return stream->in_ended && stream->out_taken;
+}
+
+static void fail_by_reset(struct gy_sim_stream *stream)
+{
+	gy_sim_tcp_fail(stream, stream->in_ended ? EPIPE : ECONNRESET);
+}
+
 static int reset_all(const struct gy_list *sockets, uint32_t peer, uint64_t *random, uint32_t rate)
 {
 	const struct gy_list *item = sockets->next;
@@ -127,8 +138,9 @@ static int reset_all(const struct gy_list *sockets, uint32_t peer, uint64_t *ran
 
 		item = item->next; /* the stream may be gone after this */
 		if (socket->file.ops == &gy_sim_stream_ops.file && stream->peer_host == peer &&
-		    stream->state == GY_SIM_STREAM_OPEN && gy_random_next(random) % ALL < rate) {
-			gy_sim_tcp_fail(stream, ECONNRESET);
+		    stream->state == GY_SIM_STREAM_OPEN && !is_over(stream) &&
+		    gy_random_next(random) % ALL < rate) {
+			fail_by_reset(stream);
 			count++;
 		}
 	}
@@ -273,8 +285,8 @@ static void take_reset(struct gy_sim_stream *stream)
 {
 	if (stream->state == GY_SIM_STREAM_ASKS) {
 		gy_sim_tcp_fail(stream, ECONNREFUSED);
-	} else if (!stream->in_ended || !stream->out_taken) {
-		gy_sim_tcp_fail(stream, stream->in_ended ? EPIPE : ECONNRESET);
+	} else if (!is_over(stream)) {
+		fail_by_reset(stream);
 	}
 }
 

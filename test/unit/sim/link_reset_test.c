@@ -90,6 +90,111 @@ Test(sim_link_reset, ends_connections_of_one_side_and_lets_what_is_under_way_arr
 	gyre_sim_destroy(sim);
 }
 
+/* ---- connections that have ended, one way or both ---- */
+
+struct ends {
+	bool stay;  /* descriptors are closed later */
+	int fds[2]; /* of both hosts */
+	ssize_t received;
+	int error;
+};
+
+/* Says its end, hears the other's, and closes. */
+static void end(struct ends *ends, uint32_t host, int fd)
+{
+	char byte;
+
+	ends->fds[host] = fd;
+	cr_assert_eq(shutdown(fd, SHUT_WR), 0);
+	cr_assert_eq(recv(fd, &byte, 1, 0), 0);
+	if (ends->stay) {
+		int error = -1;
+		socklen_t bytes = sizeof(error);
+
+		(void)sleep(10);
+		cr_assert_eq(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes), 0);
+		ends->error = ends->error == 0 ? error : ends->error;
+	}
+	(void)close(fd);
+}
+
+static int serve_end(void *arg)
+{
+	end((struct ends *)arg, 0, net_accept_one(NET_PORT));
+	(void)sleep(100);
+	return 0;
+}
+
+static int call_end(void *arg)
+{
+	net_pause(GYRE_MILLISECONDS(10));
+	end((struct ends *)arg, 1, net_connect(0, NET_PORT));
+	(void)sleep(100);
+	return 0;
+}
+
+static void reset_what_is_over(bool stay)
+{
+	struct ends ends = { .stay = stay };
+	struct gyre_sim *sim = net_make(1, serve_end, call_end, &ends);
+
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	cr_assert(ends.fds[0] > 0 && ends.fds[1] > 0);
+	cr_assert_eq(gyre_sim_link_reset(sim, 0, 1, ALL), 0);
+	cr_assert_eq(gyre_sim_link_reset(sim, 1, 0, ALL), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
+	cr_assert_eq(ends.error, 0);
+	gyre_sim_destroy(sim);
+}
+
+Test(sim_link_reset, leaves_connections_alone_that_are_over)
+{
+	reset_what_is_over(false);
+	reset_what_is_over(true);
+}
+
+static int serve_half(void *arg)
+{
+	int fd = net_accept_one(NET_PORT);
+
+	(void)arg;
+	cr_assert_eq(shutdown(fd, SHUT_WR), 0);
+	(void)sleep(100);
+	return 0;
+}
+
+static int call_half(void *arg)
+{
+	struct ends *ends = (struct ends *)arg;
+	char byte = 'x';
+	int fd;
+
+	net_pause(GYRE_MILLISECONDS(10));
+	fd = net_connect(0, NET_PORT);
+	cr_assert(fd >= 0);
+	(void)sleep(10);
+	ends->error = send(fd, &byte, 1, MSG_NOSIGNAL) < 0 ? errno : 0;
+	ends->received = recv(fd, &byte, 1, 0);
+	(void)close(fd);
+	return 0;
+}
+
+/* In Linux, tcp_reset() in the state CLOSE_WAIT. */
+Test(sim_link_reset, breaks_the_pipe_of_who_has_heard_the_end_of_its_peer)
+{
+	struct ends ends = { .received = -1 };
+	struct gyre_sim *sim = net_make(1, serve_half, call_half, &ends);
+
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(gyre_sim_link_reset(sim, 1, 0, ALL), 1);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
+	cr_assert_eq(ends.error, EPIPE);
+	cr_assert_eq(ends.received, 0);
+	gyre_sim_destroy(sim);
+}
+
+/* ---- which ones ---- */
+
 static int do_nothing(void *arg)
 {
 	(void)arg;
