@@ -65,7 +65,7 @@ struct gyre_sim;
  * @cpus: how many CPUs each host has; 0 is 2
  * @leaks: what a host has not given back when its boot function returns is a failure, as of a
  *   check: descriptors, threads, and memory of gyre. Threads that nobody joins have a second of the
- *   simulation to end in
+ *   simulation to end in, or four times the @delay_ns of the disk if that is more
  */
 struct gyre_sim_options {
 	uint64_t seed;

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/macros.h"
 #include "sim/descriptor/table.h"
+#include "sim/disk/disk.h"
 #include "sim/scheduler.h"
 
 static const uint64_t million = 1000000;
@@ -17,7 +18,7 @@ static const uint64_t clock_base_ns = UINT64_C(1000000000);
 static const uint64_t detached_max_ns = UINT64_C(1000000000);
 static const uint64_t detached_look_ns = 1000000;
 
-enum { SKEW_MAX = 100 };
+enum { SKEW_MAX = 100, DISK_WAITS = 2 };
 
 static bool has_detached(const struct gy_sim_host *host)
 {
@@ -37,7 +38,9 @@ static bool has_detached(const struct gy_sim_host *host)
  */
 static void await_detached(const struct gy_sim_host *host)
 {
-	uint64_t until_ns = host->sim->now_ns + detached_max_ns;
+	uint64_t disk_ns = 2 * host->disk->options.delay_ns * DISK_WAITS; /* may double */
+	uint64_t most_ns = disk_ns > detached_max_ns ? disk_ns : detached_max_ns;
+	uint64_t until_ns = host->sim->now_ns + most_ns;
 	struct gy_sim_queue nobody;
 
 	gy_sim_queue_init(&nobody);

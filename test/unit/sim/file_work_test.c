@@ -1,6 +1,8 @@
 /*
  * The threads of gyre's epoll engine that do what waits for a disk, as tasks of a host.
  */
+#include <pthread.h>
+
 #include "disk_rig.h"
 
 enum { SEEDS = 20, HOSTS = 2 };
@@ -116,4 +118,42 @@ Test(sim_file_work, goes_on_while_another_host_crashes_in_the_midst_of_it)
 		cr_assert_gt(openers[0].opened, before[0] + 10);
 		gyre_sim_destroy(sim);
 	}
+}
+
+/* ---- threads that nobody joins ---- */
+
+static void *write_slowly(void *arg)
+{
+	int fd = disk_write("/file", 'x', 10);
+
+	cr_assert_eq(fsync(fd), 0);
+	cr_assert_eq(close(fd), 0);
+	*(bool *)arg = true;
+	return NULL;
+}
+
+static int leave_thread(void *arg)
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, write_slowly, arg), 0);
+	cr_assert_eq(pthread_detach(thread), 0);
+	return 0;
+}
+
+/* Each wait for this disk takes more than the second that such threads have otherwise. */
+Test(sim_file_work, has_time_to_end_where_the_disk_is_slow)
+{
+	const struct gyre_sim_options options = { .seed = 1, .leaks = true };
+	const struct gyre_sim_disk slower = { .delay_ns = GYRE_SECONDS(2) };
+	struct gyre_sim *sim;
+	bool done = false;
+	uint32_t alpha;
+
+	cr_assert_eq(gyre_sim_create(&options, &sim), 0);
+	alpha = sim_add(sim, "alpha", leave_thread, &done);
+	cr_assert_eq(gyre_sim_disk_set(sim, alpha, &slower), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0, "%s", gyre_sim_failure(sim));
+	cr_assert(done);
+	gyre_sim_destroy(sim);
 }
