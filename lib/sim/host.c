@@ -177,9 +177,12 @@ static bool has_exited(const struct gy_sim_host *host)
 
 void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 {
-	bool exited = has_exited(host);
+	bool exited;
 
 	gy_assert(host->up);
+	host->goes_down = true;
+	gy_sim_tasks_leave(host);
+	exited = has_exited(host);
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
 	host->up = !crashed; /* who ends in peace says good-bye */
 	unlock_mutexes(host);
@@ -203,6 +206,7 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	if (crashed) {
 		gy_sim_disk_crash(host);
 	}
+	host->goes_down = false;
 }
 
 struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyre_sim_boot_fn boot,

@@ -13,6 +13,7 @@
 enum {
 	OTHERS_FIRST = 250000, /* of a million choices among tasks, those that are not by turn */
 	YIELD_NS = 200,	       /* that a turn takes at least */
+	LEAVE_TURNS_MAX = 1000,
 };
 
 /* ---- lists ---- */
@@ -38,11 +39,18 @@ void gy_sim_task_unlist(struct gy_sim_task *task)
 
 /* ---- waiting and waking ---- */
 
-static void refuse_to_wait(const struct gy_sim_task *task)
+static void refuse_to_wait(const struct gy_sim_task *task, const char *what)
 {
 	if (task->observer) {
 		(void)fprintf(stderr, "simulator: a check or a condition of gyre_sim_run_until() "
 				      "waits for something, which it must not\n");
+		abort();
+	}
+	if (task->state != GY_SIM_TASK_RUNNING) {
+		(void)fprintf(stderr,
+			      "simulator: task %u of %s would wait for %s while its host goes "
+			      "down, on a stack that is not its own\n",
+			      task->number, task->host->name, what);
 		abort();
 	}
 }
@@ -65,7 +73,7 @@ bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what
 	struct gy_sim_task *task = gy_sim_here;
 	struct gyre_sim *sim = task->sim;
 
-	refuse_to_wait(task);
+	refuse_to_wait(task, what);
 	if (until_ns <= sim->now_ns) {
 		gy_sim_yield(true);
 		return false;
@@ -111,7 +119,7 @@ static struct gy_sim_queue *queue_of(const struct gyre_sim *sim, const void *add
 
 bool gy_sim_wait_at(const void *address, uint64_t until_ns, const char *what)
 {
-	refuse_to_wait(gy_sim_here);
+	refuse_to_wait(gy_sim_here, what);
 	gy_sim_here->address = address;
 	return gy_sim_wait(queue_of(gy_sim_here->sim, address), until_ns, what);
 }
@@ -192,6 +200,9 @@ static void clean_up(struct gy_sim_task *task)
 {
 	struct gy_sim_host *host = task->host;
 
+	if (host->goes_down) {
+		return; /* it was let out of something; the host ends it with the others */
+	}
 	if (task == host->main || task->exits) {
 		gy_sim_host_down(host, false);
 	} else if (task->detached) {
@@ -199,19 +210,56 @@ static void clean_up(struct gy_sim_task *task)
 	}
 }
 
-static void run_one(struct gyre_sim *sim)
+static void give_turn(struct gyre_sim *sim, struct gy_sim_task *task)
 {
-	struct gy_sim_task *task = choose(sim);
 	struct gy_sim_host *host = task->host;
 
 	gy_list_remove(&task->of_queue);
 	sim->scheduler->ready_count--;
 	gy_sim_note(sim, host->index, task->number);
 	sim->now_ns += YIELD_NS;
+	sim->events++;
 	gy_sim_task_switch_to(task);
 	gy_sim_rcu_look(host);
 	if (task->state == GY_SIM_TASK_ENDED) {
 		clean_up(task);
+	}
+}
+
+/* ---- before a host goes down ---- */
+
+static bool holds_shared(const struct gy_sim_task *task)
+{
+	for (uint32_t i = 0; i < task->held_count; i++) {
+		if (!gy_sim_memory_has(task->host, task->held[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct gy_sim_task *find_inside(const struct gy_sim_host *host)
+{
+	const struct gy_list *ready = &host->sim->scheduler->ready;
+
+	for (struct gy_list *item = ready->next; item != ready; item = item->next) {
+		struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_queue);
+
+		if ((task->host == host && task->ending) || holds_shared(task)) {
+			return task;
+		}
+	}
+	return NULL;
+}
+
+void gy_sim_tasks_leave(struct gy_sim_host *host)
+{
+	struct gy_sim_task *task = find_inside(host);
+
+	gy_assert(host->goes_down);
+	for (uint32_t turns = 0; task != NULL && turns < LEAVE_TURNS_MAX; turns++) {
+		give_turn(host->sim, task);
+		task = find_inside(host);
 	}
 }
 
@@ -222,16 +270,16 @@ static void do_one(struct gyre_sim *sim, uint64_t until_ns)
 	uint64_t next_ns = timer == NULL ? UINT64_MAX : timer->at_ns;
 
 	if (next_ns > sim->now_ns && sim->scheduler->ready_count > 0) {
-		run_one(sim);
+		give_turn(sim, choose(sim));
 	} else if (next_ns >= until_ns && next_ns > sim->now_ns) {
 		sim->now_ns = until_ns;
 		return;
 	} else {
 		sim->now_ns = next_ns > sim->now_ns ? next_ns : sim->now_ns;
 		gy_sim_timer_stop(sim, timer);
+		sim->events++;
 		timer->fire(timer);
 	}
-	sim->events++;
 	gy_sim_net_deliver(sim);
 }
 

@@ -41,6 +41,7 @@ struct gy_sim_task {
 	enum gy_sim_task_state state;
 	bool woken;    /* the wait ended otherwise than by time */
 	bool detached; /* nobody will join it */
+	bool ending;   /* has returned, and ends what it has by pthread_setspecific() */
 	bool observer;
 	const void *address; /* that it waits at */
 	const char *waits_for;
@@ -131,6 +132,13 @@ void gy_sim_tasks_tell(const struct gyre_sim *sim, void (*tell)(const char *line
 void gy_sim_task_ready(struct gy_sim_task *task);
 /* Takes a task out of whatever list it is in. */
 void gy_sim_task_unlist(struct gy_sim_task *task);
+/*
+ * A host is about to go down. What hosts have in common would be left half changed by tasks of it
+ * that can go on and have locked a mutex outside of its memory, or are ending; and tasks of other
+ * hosts that have would be in the way of what is done for the host. They all have turns until they
+ * are through, but not for ever. In the scheduler.
+ */
+void gy_sim_tasks_leave(struct gy_sim_host *host);
 /* Wait for, and wake, who waits at the same address, in any host. */
 bool gy_sim_wait_at(const void *address, uint64_t until_ns, const char *what);
 void gy_sim_wake_at(const void *address, bool all);

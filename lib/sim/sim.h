@@ -54,6 +54,8 @@ void gy_sim_grow(void **elements, uint32_t *room, uint32_t count, size_t element
 void gy_sim_hash_tables_crash(struct gy_sim_host *host);
 /* A host has crashed: gives back what gyre has allocated for it. */
 void gy_sim_memory_crash(struct gy_sim_host *host);
+/* Whether something is in what gyre has allocated for a host. */
+bool gy_sim_memory_has(const struct gy_sim_host *host, const void *at);
 /* How many pieces gyre has allocated for a host, and not given back; and their bytes. */
 uint32_t gy_sim_memory_out(const struct gy_sim_host *host, size_t *ret_bytes);
 
@@ -206,6 +208,7 @@ struct gy_sim_host {
 	uint32_t index;
 	uint32_t life; /* how often it has booted; also makes its process numbers differ */
 	bool up;
+	bool goes_down; /* gy_sim_host_down() is at work */
 	char name[GY_SIM_NAME_BYTES];
 	gyre_sim_boot_fn boot;
 	void *arg;

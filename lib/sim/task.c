@@ -259,6 +259,7 @@ static void run(void)
 
 	finish_switch(NULL, &task->sim->scheduler->bottom, &task->sim->scheduler->bottom_bytes);
 	task->value = task->run(task->arg);
+	task->ending = true;
 	gy_sim_task_end_specifics(task);
 	task->state = GY_SIM_TASK_ENDED;
 	gy_sim_wake_all(&task->joiners);

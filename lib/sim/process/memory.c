@@ -165,6 +165,19 @@ void gy_sim_memory_crash(struct gy_sim_host *host)
 	}
 }
 
+bool gy_sim_memory_has(const struct gy_sim_host *host, const void *at)
+{
+	for (const struct gy_list *item = host->memory.next; item != &host->memory;
+	     item = item->next) {
+		const struct head *head = gy_container_of(item, const struct head, of_host);
+
+		if ((uintptr_t)at - (uintptr_t)(head + 1) < head->bytes) {
+			return true;
+		}
+	}
+	return false;
+}
+
 uint32_t gy_sim_memory_out(const struct gy_sim_host *host, size_t *ret_bytes)
 {
 	uint32_t count = 0;

@@ -1,0 +1,205 @@
+/*
+ * A host goes down while its tasks, or those of others, are in the midst of what hosts share: a
+ * mutex that is global in the program, and what a thread gives back to the process at its end.
+ */
+#include <pthread.h>
+
+#include "net_rig.h"
+
+enum { TURNS = 20 };
+
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+
+struct story {
+	uint32_t begun;	 /* that its host may crash now */
+	uint32_t inside; /* tasks that have the mutex */
+	uint32_t through;
+	bool stays; /* whoever has the mutex keeps it */
+	pthread_key_t key;
+};
+
+/* Can go on at once, after others. */
+static void give_way(void)
+{
+	const struct timespec long_ago = { 0 };
+
+	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &long_ago, NULL);
+}
+
+static bool has_begun(void *arg)
+{
+	return ((const struct story *)arg)->begun > 0;
+}
+
+/* Puts itself aside inside, so that others find the mutex locked by a task that can go on. */
+static void use_shared(struct story *story)
+{
+	(void)pthread_mutex_lock(&shared);
+	story->inside++;
+	for (uint32_t i = 0; i < TURNS || story->stays; i++) {
+		story->begun++;
+		give_way();
+	}
+	story->inside--;
+	(void)pthread_mutex_unlock(&shared);
+	story->through++;
+}
+
+static int use_and_sleep(void *arg)
+{
+	use_shared((struct story *)arg);
+	(void)sleep(1000);
+	return 0;
+}
+
+static int only_sleep(void *arg)
+{
+	(void)arg;
+	(void)sleep(1000);
+	return 0;
+}
+
+/* ---- the end of a thread ---- */
+
+static void end_thread(void *arg)
+{
+	struct story *story = (struct story *)arg;
+
+	(void)pthread_mutex_lock(&shared);
+	story->through += story->inside == 0;
+	(void)pthread_mutex_unlock(&shared);
+}
+
+/* Has something to end, whenever its host goes down. */
+static int have_specific(void *arg)
+{
+	const struct story *story = (struct story *)arg;
+
+	cr_assert_eq(pthread_setspecific(story->key, arg), 0);
+	(void)sleep(1000);
+	return 0;
+}
+
+Test(sim_going_down, lets_other_hosts_out_of_a_mutex_that_the_ends_of_its_threads_lock)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { 0 };
+	uint32_t alpha;
+
+	cr_assert_eq(pthread_key_create(&story.key, end_thread), 0);
+	alpha = sim_add(sim, "alpha", have_specific, &story);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	(void)sim_add(sim, "beta", use_and_sleep, &story);
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &story, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(story.inside, 1);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(story.through, 2, "beta, and then the end of the thread of alpha");
+	gyre_sim_destroy(sim);
+	cr_assert_eq(pthread_key_delete(story.key), 0);
+}
+
+static int use_and_end(void *arg)
+{
+	use_shared((struct story *)arg);
+	return 0;
+}
+
+Test(sim_going_down, lets_a_host_out_of_the_mutex_that_ends_by_itself_right_then)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { 0 };
+	uint32_t alpha;
+	uint32_t beta;
+
+	cr_assert_eq(pthread_key_create(&story.key, end_thread), 0);
+	alpha = sim_add(sim, "alpha", have_specific, &story);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	beta = sim_add(sim, "beta", use_and_end, &story);
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &story, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(story.through, 2);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	cr_assert_eq(gyre_sim_crash(sim, beta), -EALREADY);
+	gyre_sim_destroy(sim);
+	cr_assert_eq(pthread_key_delete(story.key), 0);
+}
+
+/* Nobody needs it at the end of alpha. */
+Test(sim_going_down, waits_for_no_host_that_never_lets_go)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { .stays = true };
+	uint32_t alpha = sim_add(sim, "alpha", only_sleep, NULL);
+	uint32_t beta = sim_add(sim, "beta", use_and_sleep, &story);
+
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &story, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(gyre_sim_crash(sim, beta), 0);
+	cr_assert_eq(story.inside, 1, "it was never through");
+	gyre_sim_destroy(sim);
+}
+
+Test(sim_going_down, does_not_leave_half_done_what_its_tasks_do_to_what_hosts_share)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { 0 };
+	uint32_t alpha = sim_add(sim, "alpha", use_and_sleep, &story);
+
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &story, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(story.inside, 1);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(story.inside, 0);
+	cr_assert_eq(story.through, 1);
+	gyre_sim_destroy(sim);
+}
+
+/* Is put aside before the mutex, and inside. */
+static void end_slowly(void *arg)
+{
+	struct story *story = (struct story *)arg;
+
+	for (uint32_t i = 0; i < TURNS; i++) {
+		story->begun++;
+		give_way();
+	}
+	use_shared(story);
+}
+
+static void *set_and_end(void *arg)
+{
+	const struct story *story = (struct story *)arg;
+
+	cr_assert_eq(pthread_setspecific(story->key, arg), 0);
+	return NULL;
+}
+
+static int begin_thread(void *arg)
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, set_and_end, arg), 0);
+	(void)sleep(1000);
+	return 0;
+}
+
+/* A thread that ends by itself has given up what the function is called for: nobody could call it
+ * again. */
+Test(sim_going_down, lets_threads_end_that_are_at_it)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { 0 };
+	struct story others = { 0 };
+	uint32_t alpha;
+
+	cr_assert_eq(pthread_key_create(&story.key, end_slowly), 0);
+	alpha = sim_add(sim, "alpha", begin_thread, &story);
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &story, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(story.inside, 0);
+	(void)sim_add(sim, "beta", use_and_sleep, &others);
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &others, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(story.through, 0);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(story.through, 1);
+	gyre_sim_destroy(sim);
+	cr_assert_eq(pthread_key_delete(story.key), 0);
+}
