@@ -104,7 +104,10 @@ static void end_specifics(struct gy_sim_host *host)
 	}
 }
 
-/* All of them, before anything else is done in the name of one. */
+/*
+ * All of them, before anything else is done in the name of one. Who waits on other hosts is woken:
+ * also in the place of a task that was woken for the same, and goes no further.
+ */
 static void unlock_mutexes(struct gy_sim_host *host)
 {
 	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
@@ -112,6 +115,9 @@ static void unlock_mutexes(struct gy_sim_host *host)
 		struct gy_sim_task *before = gy_sim_task_pose(task);
 
 		gy_sim_task_unlock_all(task);
+		if (task->woken && task->address != NULL) {
+			gy_sim_wake_at(task->address, false);
+		}
 		(void)gy_sim_task_pose(before);
 	}
 }
@@ -185,12 +191,12 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	exited = has_exited(host);
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
 	host->up = !crashed; /* who ends in peace says good-bye */
+	stop_tasks(host);
 	unlock_mutexes(host);
 	end_specifics(host);
 	if (!crashed && !exited && host->sim->leaks) {
 		look_for_leaks(host);
 	}
-	stop_tasks(host);
 	gy_sim_streams_fini(host);
 	gy_sim_table_fini(host);
 	destroy_tasks(host);

@@ -74,12 +74,12 @@ bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what
 	struct gyre_sim *sim = task->sim;
 
 	refuse_to_wait(task, what);
+	task->woken = false;
 	if (until_ns <= sim->now_ns) {
 		gy_sim_yield(true);
 		return false;
 	}
 	task->state = GY_SIM_TASK_WAITING;
-	task->woken = false;
 	task->waits_for = what;
 	gy_list_append(&queue->tasks, &task->of_queue);
 	gy_sim_timer_start(sim, &task->timer, until_ns);
@@ -119,9 +119,14 @@ static struct gy_sim_queue *queue_of(const struct gyre_sim *sim, const void *add
 
 bool gy_sim_wait_at(const void *address, uint64_t until_ns, const char *what)
 {
-	refuse_to_wait(gy_sim_here, what);
-	gy_sim_here->address = address;
-	return gy_sim_wait(queue_of(gy_sim_here->sim, address), until_ns, what);
+	struct gy_sim_task *task = gy_sim_here;
+	bool woken;
+
+	refuse_to_wait(task, what);
+	task->address = address;
+	woken = gy_sim_wait(queue_of(task->sim, address), until_ns, what);
+	task->address = NULL;
+	return woken;
 }
 
 void gy_sim_wake_at(const void *address, bool all)

@@ -43,7 +43,7 @@ struct gy_sim_task {
 	bool detached; /* nobody will join it */
 	bool ending;   /* has returned, and ends what it has by pthread_setspecific() */
 	bool observer;
-	const void *address; /* that it waits at */
+	const void *address; /* that it waits at, until it has gone on */
 	const char *waits_for;
 	/* What a wait has taken, and gives back also where it never ends. */
 	struct gy_sim_file *file;

@@ -203,3 +203,83 @@ Test(sim_going_down, lets_threads_end_that_are_at_it)
 	gyre_sim_destroy(sim);
 	cr_assert_eq(pthread_key_delete(story.key), 0);
 }
+
+/* ---- who waits for what it had locked ---- */
+
+static void *wait_for_ever(void *arg)
+{
+	(void)arg;
+	(void)pthread_mutex_lock(&shared);
+	(void)pthread_mutex_unlock(&shared);
+	(void)sleep(1000);
+	return NULL;
+}
+
+/* One of its own tasks is the first that waits. */
+static int lock_and_sleep(void *arg)
+{
+	pthread_t thread;
+
+	(void)pthread_mutex_lock(&shared);
+	cr_assert_eq(pthread_create(&thread, NULL, wait_for_ever, arg), 0);
+	(void)sleep(1000);
+	return 0;
+}
+
+static int lock_and_tell(void *arg)
+{
+	(void)pthread_mutex_lock(&shared);
+	((struct story *)arg)->through++;
+	(void)pthread_mutex_unlock(&shared);
+	return 0;
+}
+
+Test(sim_going_down, wakes_those_that_live_on_and_not_its_own)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { 0 };
+	uint32_t alpha = sim_add(sim, "alpha", lock_and_sleep, NULL);
+
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	(void)sim_add(sim, "beta", lock_and_tell, &story);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	cr_assert_eq(story.through, 1);
+	gyre_sim_destroy(sim);
+}
+
+static int unlock_later(void *arg)
+{
+	(void)pthread_mutex_lock(&shared);
+	net_pause(GYRE_MILLISECONDS(10));
+	(void)pthread_mutex_unlock(&shared);
+	((struct story *)arg)->begun++;
+	(void)sleep(1000);
+	return 0;
+}
+
+static int wait_first(void *arg)
+{
+	(void)wait_for_ever(arg);
+	return 0;
+}
+
+Test(sim_going_down, passes_on_what_it_was_woken_for)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct story story = { 0 };
+	uint32_t alpha;
+
+	(void)sim_add(sim, "beta", unlock_later, &story);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	alpha = sim_add(sim, "alpha", wait_first, NULL);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	(void)sim_add(sim, "gamma", lock_and_tell, &story);
+	cr_assert_eq(gyre_sim_run_until(sim, has_begun, &story, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(story.through, 0);
+	cr_assert_eq(gyre_sim_crash(sim, alpha), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), 0);
+	cr_assert_eq(story.through, 1);
+	gyre_sim_destroy(sim);
+}
