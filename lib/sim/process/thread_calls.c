@@ -202,10 +202,19 @@ void gy_sim_task_unlock_all(struct gy_sim_task *task)
 {
 	gy_assert(gy_sim_here == task);
 	while (task->held_count > 0) {
-		pthread_mutex_t *mutex = task->held[task->held_count - 1];
+		pthread_mutex_t *mutex = task->held[--task->held_count];
 
-		mutex->__data.__count = 1;
-		(void)unlock(mutex);
+		if (mutex->__data.__lock == 0 || mutex->__data.__owner != (int)task->serial) {
+			gy_sim_fail(task->sim,
+				    "task %u of %s has locked a mutex that was made "
+				    "anew or destroyed while it was locked",
+				    task->number, task->host->name);
+			continue;
+		}
+		mutex->__data.__count = 0;
+		mutex->__data.__lock = 0;
+		mutex->__data.__owner = 0;
+		gy_sim_wake_at(mutex, false);
 	}
 }
 

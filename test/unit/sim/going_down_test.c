@@ -283,3 +283,26 @@ Test(sim_going_down, passes_on_what_it_was_woken_for)
 	cr_assert_eq(story.through, 1);
 	gyre_sim_destroy(sim);
 }
+
+/* ---- what cannot be unlocked ---- */
+
+static int lock_and_forget(void *arg)
+{
+	pthread_mutex_t *mutex = (pthread_mutex_t *)arg;
+
+	(void)pthread_mutex_lock(mutex);
+	(void)pthread_mutex_init(mutex, NULL);
+	return 0;
+}
+
+Test(sim_going_down, tells_of_a_mutex_that_was_made_anew_while_locked)
+{
+	struct gyre_sim *sim = sim_make(1);
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)sim_add(sim, "alpha", lock_and_forget, &mutex);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_MILLISECONDS(1)), -ENOTRECOVERABLE);
+	cr_assert(strstr(gyre_sim_failure(sim), "while it was locked") != NULL, "%s",
+		  gyre_sim_failure(sim));
+	gyre_sim_destroy(sim);
+}
