@@ -151,18 +151,28 @@ static void destroy_tasks(struct gy_sim_host *host)
 	host->main = NULL;
 }
 
-/* Its boot function has returned. */
-static void look_for_leaks(struct gy_sim_host *host)
+/* Threads of the program that have not ended. */
+static uint32_t count_threads(const struct gy_sim_host *host)
 {
-	uint32_t descriptors = gy_sim_table_count(host);
 	uint32_t threads = 0;
 
-	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
-		const struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+	for (const struct gy_list *item = host->tasks.next; item != &host->tasks;
+	     item = item->next) {
+		const struct gy_sim_task *task =
+			gy_container_of(item, const struct gy_sim_task, of_host);
 
 		threads += task != host->main && task != host->rcu->reclaimer &&
 			   task->state != GY_SIM_TASK_ENDED;
 	}
+	return threads;
+}
+
+/* Its boot function has returned. */
+static void look_for_leaks(struct gy_sim_host *host)
+{
+	uint32_t descriptors = gy_sim_table_count(host);
+	uint32_t threads = count_threads(host);
+
 	if (descriptors > 0 || threads > 0 || !gy_list_empty(&host->memory)) {
 		gy_sim_fail(host->sim, "%s has ended with %u descriptors, %u threads and %s",
 			    host->name, descriptors, threads,
@@ -184,11 +194,13 @@ static bool has_exited(const struct gy_sim_host *host)
 void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 {
 	bool exited;
+	bool runs_on; /* a thread, which would have given its memory back */
 
 	gy_assert(host->up);
 	host->goes_down = true;
 	gy_sim_tasks_leave(host);
 	exited = has_exited(host);
+	runs_on = count_threads(host) > 0;
 	gy_sim_trace(host->sim, host, crashed ? "crashes" : "is down");
 	host->up = !crashed; /* who ends in peace says good-bye */
 	stop_tasks(host);
@@ -205,7 +217,7 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	host->up = false;
 	gy_sim_net_host_down(host, crashed);
 	gy_sim_rcu_fini(host);
-	if (crashed || exited) {
+	if (crashed || exited || runs_on || host->sim->leaks) { /* leaks were told of */
 		gy_sim_hash_tables_crash(host);
 		gy_sim_memory_crash(host);
 	}
