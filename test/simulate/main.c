@@ -91,7 +91,6 @@ static double now_s(void)
 struct going_on {
 	const struct world *world;
 	const void *state;
-	uint32_t parts;
 	uint64_t before[PARTS_MAX];
 };
 
@@ -99,7 +98,7 @@ static uint32_t first_that_stands(const struct going_on *going_on)
 {
 	uint32_t part = 0;
 
-	while (part < going_on->parts &&
+	while (part < going_on->world->parts &&
 	       going_on->world->progress(going_on->state, part) > going_on->before[part]) {
 		part++;
 	}
@@ -110,7 +109,7 @@ static bool all_go_on(void *arg)
 {
 	const struct going_on *going_on = (const struct going_on *)arg;
 
-	return first_that_stands(going_on) == going_on->parts;
+	return first_that_stands(going_on) == going_on->world->parts;
 }
 
 static int demand_progress(struct gyre_sim *sim, const struct world *world, const void *state,
@@ -119,11 +118,10 @@ static int demand_progress(struct gyre_sim *sim, const struct world *world, cons
 	struct going_on going_on = { .world = world, .state = state };
 	int r;
 
-	going_on.parts = world->parts(state);
-	if (going_on.parts == 0 || going_on.parts > PARTS_MAX) {
+	if (world->parts == 0 || world->parts > PARTS_MAX) {
 		return -EINVAL; /* it could not fail, or not be looked at */
 	}
-	for (uint32_t part = 0; part < going_on.parts; part++) {
+	for (uint32_t part = 0; part < world->parts; part++) {
 		going_on.before[part] = world->progress(state, part);
 	}
 	r = gyre_sim_run_until(sim, all_go_on, &going_on, GYRE_SECONDS(world->go_on_seconds));

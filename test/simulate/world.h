@@ -30,12 +30,11 @@ struct world {
 	uint32_t steps;		/* that the trouble has */
 	uint32_t calm_seconds;	/* virtual ones, from the heal until all parts must go on, */
 	uint32_t go_on_seconds; /* and in which each of them does */
+	uint32_t parts;		/* that make progress: after the heal each must go on */
 	/* Adds hosts and checks; 0 or a negative errno. */
 	int (*build)(struct gyre_sim *sim, void *state);
 	void (*healed)(void *state); /* all is healed now; may be NULL */
-	/* How many parts make progress, and how far one has come. After the heal each must go on.
-	 * Between two events. */
-	uint32_t (*parts)(const void *state);
+	/* How far one has come. Between two events. */
 	uint64_t (*progress)(const void *state, uint32_t part);
 	void (*end)(void *state); /* after the simulation was destroyed; may be NULL */
 };

@@ -27,12 +27,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return gyre_sim_host(sim, "alpha", play_one, actors, NULL);
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return 1;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	(void)part;
@@ -45,6 +39,6 @@ const struct world world_actors = {
 	.hosts = 1,
 	.go_on_seconds = 600,
 	.build = build,
-	.parts = parts,
+	.parts = 1,
 	.progress = progress,
 };

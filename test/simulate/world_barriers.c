@@ -292,12 +292,6 @@ static int build(struct gyre_sim *sim, void *state)
 }
 
 /* The customers, and the ends. */
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CUSTOMERS + 1;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	const struct barriers *barriers = (const struct barriers *)state;
@@ -314,6 +308,6 @@ const struct world world_barriers = {
 	.calm_seconds = 0,
 	.go_on_seconds = 10,
 	.build = build,
-	.parts = parts,
+	.parts = CUSTOMERS + 1,
 	.progress = progress,
 };

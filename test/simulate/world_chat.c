@@ -398,12 +398,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return r < 0 ? r : gyre_sim_host(sim, "crowd", be_crowd, world->clients, NULL);
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CLIENTS;
-}
-
 /* How much a client has heard of the member of its room of which it has heard least. */
 static uint64_t progress(const void *state, uint32_t part)
 {
@@ -428,6 +422,6 @@ const struct world world_chat = {
 	.calm_seconds = 60,
 	.go_on_seconds = 30,
 	.build = build,
-	.parts = parts,
+	.parts = CLIENTS,
 	.progress = progress,
 };

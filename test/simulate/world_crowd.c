@@ -112,12 +112,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return r < 0 ? r : gyre_sim_host(sim, "beta", be_clients, crowd, NULL);
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CLIENTS;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	return ((const struct crowd *)state)->clients[part].served;
@@ -131,6 +125,6 @@ const struct world world_crowd = {
 	.calm_seconds = 2,
 	.go_on_seconds = 60,
 	.build = build,
-	.parts = parts,
+	.parts = CLIENTS,
 	.progress = progress,
 };

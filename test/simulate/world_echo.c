@@ -152,12 +152,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return r;
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CLIENT_HOSTS * CLIENTS;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	return ((const struct echo *)state)->clients[part / CLIENTS][part % CLIENTS].rounds;
@@ -173,6 +167,6 @@ const struct world world_echo = {
 	.calm_seconds = 30,
 	.go_on_seconds = 30,
 	.build = build,
-	.parts = parts,
+	.parts = CLIENT_HOSTS * CLIENTS,
 	.progress = progress,
 };

@@ -323,12 +323,6 @@ static int build(struct gyre_sim *sim, void *state)
 }
 
 /* The writers, and then the openers. */
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return 2 * WRITERS;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	const struct file *file = &((const struct files *)state)->files[part % WRITERS];
@@ -345,6 +339,6 @@ const struct world world_files = {
 	.calm_seconds = 10,
 	.go_on_seconds = 10,
 	.build = build,
-	.parts = parts,
+	.parts = 2 * WRITERS,
 	.progress = progress,
 };

@@ -180,12 +180,6 @@ static int build(struct gyre_sim *sim, void *state)
 }
 
 /* The clients, and that servers are succeeded. */
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CLIENTS + 1;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	const struct handover *handover = (const struct handover *)state;
@@ -202,6 +196,6 @@ const struct world world_handover = {
 	.calm_seconds = 60,
 	.go_on_seconds = 60,
 	.build = build,
-	.parts = parts,
+	.parts = CLIENTS + 1,
 	.progress = progress,
 };

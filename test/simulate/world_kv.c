@@ -370,12 +370,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return r;
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CLIENT_HOSTS * CLIENTS;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	return ((const struct kv_world *)state)->clients[part / CLIENTS][part % CLIENTS].rounds;
@@ -391,6 +385,6 @@ const struct world world_kv = {
 	.calm_seconds = 30,
 	.go_on_seconds = 30,
 	.build = build,
-	.parts = parts,
+	.parts = CLIENT_HOSTS * CLIENTS,
 	.progress = progress,
 };

@@ -319,12 +319,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return r < 0 ? r : set_links(sim);
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return NODES * (NODES - 1);
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	uint32_t node = part / (NODES - 1);
@@ -342,6 +336,6 @@ const struct world world_lan = {
 	.calm_seconds = 5,
 	.go_on_seconds = 20,
 	.build = build,
-	.parts = parts,
+	.parts = NODES * (NODES - 1),
 	.progress = progress,
 };

@@ -417,12 +417,6 @@ static int build(struct gyre_sim *sim, void *state)
 }
 
 /* The askers, and then the mourners. */
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return 2 * NODES * (NODES - 1);
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	const struct nodes *nodes = (const struct nodes *)state;
@@ -444,6 +438,6 @@ const struct world world_nodes = {
 	.calm_seconds = 25,
 	.go_on_seconds = 20,
 	.build = build,
-	.parts = parts,
+	.parts = 2 * NODES * (NODES - 1),
 	.progress = progress,
 };

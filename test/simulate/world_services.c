@@ -364,12 +364,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return world_add_nodes(sim, NODES, be_node, services->nodes, sizeof(services->nodes[0]));
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return NODES;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	return ((const struct services *)state)->nodes[part].matches;
@@ -391,6 +385,6 @@ const struct world world_services = {
 	.go_on_seconds = 45,
 	.build = build,
 	.healed = be_healed,
-	.parts = parts,
+	.parts = NODES,
 	.progress = progress,
 };

@@ -512,12 +512,6 @@ static int build_with_memory(struct gyre_sim *sim, void *state)
 	return build(sim, state);
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return NODES * (NODES - 1);
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	uint32_t node = part / (NODES - 1);
@@ -536,7 +530,7 @@ const struct world world_streams = {
 	.calm_seconds = 60,
 	.go_on_seconds = 60,
 	.build = build,
-	.parts = parts,
+	.parts = NODES * (NODES - 1),
 	.progress = progress,
 };
 
@@ -551,6 +545,6 @@ const struct world world_ends = {
 	.calm_seconds = 25,
 	.go_on_seconds = 30,
 	.build = build_with_memory,
-	.parts = parts,
+	.parts = NODES * (NODES - 1),
 	.progress = progress,
 };

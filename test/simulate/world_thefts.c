@@ -170,12 +170,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return gyre_sim_host(sim, "alpha", be_host, thefts, NULL);
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return 1;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	(void)part;
@@ -189,6 +183,6 @@ const struct world world_thefts = {
 	.trouble = TROUBLE_FAULTS,
 	.go_on_seconds = 60,
 	.build = build,
-	.parts = parts,
+	.parts = 1,
 	.progress = progress,
 };

@@ -197,12 +197,6 @@ static int build(struct gyre_sim *sim, void *state)
 	return r;
 }
 
-static uint32_t parts(const void *state)
-{
-	(void)state;
-	return CLIENTS;
-}
-
 static uint64_t progress(const void *state, uint32_t part)
 {
 	return ((const struct tide *)state)->clients[part].rounds;
@@ -217,6 +211,6 @@ const struct world world_tide = {
 	.calm_seconds = 1,
 	.go_on_seconds = 60,
 	.build = build,
-	.parts = parts,
+	.parts = CLIENTS,
 	.progress = progress,
 };
