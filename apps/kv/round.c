@@ -19,14 +19,15 @@ enum { PREFETCHED_MAX = 64 };
 /* A reply as it is, the element of an array of one, or a part of what is added up. */
 enum kind { WHOLE, ELEMENT, PART, LAST_PART };
 
+/* Small, for the processors of two shards hand it to each other. */
 struct step {
-	uint64_t hash; /* of its key */
-	uint32_t shard;
-	enum kind kind;
+	uint32_t hash; /* of its key, the lower half */
+	uint16_t shard;
+	uint8_t kind;
 	bool is_done;
-	size_t queued; /* commands of a transaction; 0 for a plain command */
-	size_t at;     /* where its commands are, or when it is done its reply, */
-	size_t bytes;  /* and how long */
+	uint32_t queued; /* commands of a transaction; 0 for a plain command */
+	uint32_t at;	 /* where its commands are, or when it is done its reply, */
+	uint32_t bytes;	 /* and how long */
 };
 
 struct round {
@@ -99,7 +100,7 @@ struct text *round_out(struct client *client)
 /* A step, of what is in a text from some place on. */
 static void add(struct round *round, struct step step, const struct text *text)
 {
-	step.bytes = text->count - step.at;
+	step.bytes = (uint32_t)text->count - step.at;
 	text_add(&round->steps, &step, sizeof(step));
 }
 
@@ -107,9 +108,28 @@ static void add(struct round *round, struct step step, const struct text *text)
 void round_replied(struct client *client, size_t from)
 {
 	struct round *round = client->round;
+	struct step *last =
+		round == NULL || count_of(round) == 0 ? NULL : step_at(round, count_of(round) - 1);
 
-	if (round != NULL) {
-		add(round, (struct step){ .is_done = true, .at = from }, &round->replies);
+	if (last != NULL && last->is_done && last->kind == WHOLE &&
+	    last->at + last->bytes == from) {
+		last->bytes = (uint32_t)round->replies.count - last->at;
+	} else if (round != NULL) {
+		add(round, (struct step){ .is_done = true, .at = (uint32_t)from }, &round->replies);
+	}
+}
+
+/* Takes what was replied before along, so that all is written at once. Not of a subscriber: what is
+ * published to it may come before the round is back, and is not to come before those replies. */
+static void take_replies(struct round *round, struct client *client)
+{
+	struct text *out = &client->shard->out;
+	struct text replies = round->replies;
+
+	if (out->count > 0 && client->names == NULL) {
+		round->replies = *out;
+		*out = replies;
+		round_replied(client, 0);
 	}
 }
 
@@ -129,10 +149,11 @@ static struct round *begin(struct client *client)
 	}
 	if (round == NULL) {
 		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
-	} else {
+	} else if (client->round == NULL) {
 		round->replies.resp3 = client->resp3;
+		client->round = round;
+		take_replies(round, client);
 	}
-	client->round = round;
 	return round;
 }
 
@@ -142,10 +163,10 @@ void round_add(const struct call *call, uint32_t shard, struct slice commands, s
 	struct round *round = begin(call->client);
 
 	if (round != NULL) {
-		struct step step = { .hash = call->hash,
-				     .shard = shard,
-				     .queued = queued,
-				     .at = round->commands.count };
+		struct step step = { .hash = (uint32_t)call->hash,
+				     .shard = (uint16_t)shard,
+				     .queued = (uint32_t)queued,
+				     .at = (uint32_t)round->commands.count };
 
 		text_add(&round->commands, commands.bytes, commands.count);
 		add(round, step, &round->commands);
@@ -162,8 +183,8 @@ static void run(struct call *call, struct round *round, struct step *step)
 		(void)reply_head(call->out, '*', (int64_t)step->queued);
 	}
 	call_run_text(call, commands);
-	step->at = from;
-	step->bytes = round->replies.count - from;
+	step->at = (uint32_t)from;
+	step->bytes = (uint32_t)(round->replies.count - from);
 	step->is_done = true;
 }
 
@@ -205,15 +226,16 @@ void round_add_spread(const struct call *call)
 	first = count_of(round);
 	for (size_t i = 0; i < parts; i++) {
 		const struct slice *key = call->args + 1 + i * width;
-		struct step step = { .hash = width == 0 ? 0 : hash_of(*key) };
+		uint64_t hash = width == 0 ? 0 : hash_of(*key);
+		struct step step = { .hash = (uint32_t)hash };
 
 		if (width > 0 || i == 0) { /* otherwise all shards share the command */
 			at = round->commands.count;
 			add_part(round, call, key, count);
 		}
-		step.at = at;
+		step.at = (uint32_t)at;
 		step.kind = is_list ? ELEMENT : i + 1 < parts ? PART : LAST_PART;
-		step.shard = width == 0 ? (uint32_t)i : shard_of(call->shard->kv, *key, step.hash);
+		step.shard = (uint16_t)(width == 0 ? i : shard_of(call->shard->kv, *key, hash));
 		add(round, step, &round->commands);
 	}
 	for (size_t i = first;
@@ -344,7 +366,7 @@ static void compact(struct round *round)
 		if (step_at(round, i)->is_done) {
 			struct slice reply = reply_of(round, i);
 
-			step_at(round, i)->at = left.count;
+			step_at(round, i)->at = (uint32_t)left.count;
 			text_add(&left, reply.bytes, reply.count);
 		}
 	}
