@@ -179,10 +179,13 @@ const struct gy_slice *gy_buffer_slice_at(const struct gyre_buffer *buffer, size
 int64_t gy_buffer_find_within(const struct gyre_buffer *buffer, size_t from, size_t to,
 			      const struct gyre_span *what);
 /*
- * Whether a small piece went into the page of the last: one that comes a few bytes at a time would
- * take a page for each time.
+ * Whether a small buffer went into the page of the last slice: what comes a few bytes at a time
+ * would take a page for each time.
  */
 bool gy_buffer_absorb(struct gyre_buffer *buffer, const struct gyre_buffer *more);
+/* Appends the bytes of @more, not empty, as they would be if a program appended them: all or,
+ * without memory, none. */
+int gy_buffer_append_copy(struct gyre_buffer *buffer, const struct gyre_buffer *more);
 /* Adds @slice, whose reference to its page it takes unless there is no memory, at the end. */
 int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice);
 /* Takes off the end what lies beyond the first @bytes, no more than there are. */

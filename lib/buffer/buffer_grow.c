@@ -58,9 +58,8 @@ static uint32_t grow_last(struct gyre_buffer *buffer, const unsigned char *bytes
 
 bool gy_buffer_absorb(struct gyre_buffer *buffer, const struct gyre_buffer *more)
 {
-	return more->bytes <= GY_BUFFER_COPY_BYTES_MAX && more->first.next == NULL &&
-	       room_of(buffer->last) >= more->bytes &&
-	       grow_last(buffer, more->first.bytes, more->bytes) == more->bytes;
+	return more->bytes <= GY_BUFFER_COPY_BYTES_MAX && room_of(buffer->last) >= more->bytes &&
+	       gy_buffer_append_copy(buffer, more) == 0;
 }
 
 int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice)
@@ -190,6 +189,21 @@ int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, size_t cou
 		done += buffer->last->count;
 	}
 	gy_walk(gy_buffer_check(buffer));
+	return 0;
+}
+
+int gy_buffer_append_copy(struct gyre_buffer *buffer, const struct gyre_buffer *more)
+{
+	size_t before = buffer->bytes;
+
+	for (const struct gy_slice *slice = &more->first; slice != NULL; slice = slice->next) {
+		int r = gyre_buffer_append(buffer, slice->bytes, slice->count);
+
+		if (r < 0) {
+			gy_buffer_truncate(buffer, before);
+			return r;
+		}
+	}
 	return 0;
 }
 

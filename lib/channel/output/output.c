@@ -2,10 +2,11 @@
  * Sending. Written bytes are queued. A send takes all that is queued, up to a number of slices; the
  * next one starts when it is complete, in phase 1 if no handler has to be told of anything.
  *
- * A small piece behind others is copied to the end of the last one: another slice in a send costs
- * more than the copy, and pages with a few bytes each would fill the memory long before the marks
- * are reached. The send under way does not change by that: the buffer grows behind the bytes that
- * were given to the kernel, and completions take off what was sent by its count.
+ * A small piece behind others is copied to the end of the last one, also one of several slices, as
+ * a line of shared bytes with its end is: another slice in a send costs more than the copy, and
+ * pages with a few bytes each would fill the memory long before the marks are reached. The send
+ * under way does not change by that: the buffer grows behind the bytes that were given to the
+ * kernel, and completions take off what was sent by its count.
  */
 #include "channel/output/output.h"
 
@@ -159,9 +160,8 @@ static bool merged(struct gyre_channel *channel, struct gyre_buffer *data)
 	size_t max =
 		channel->output_buffers < CROWD ? GY_BUFFER_COPY_BYTES_MAX : COPY_CROWD_BYTES_MAX;
 
-	if (data->bytes > max || data->first.next != NULL ||
-	    gy_output_is_item(channel->output.last) ||
-	    gyre_buffer_append(channel->output.last, data->first.bytes, data->bytes) < 0) {
+	if (data->bytes > max || gy_output_is_item(channel->output.last) ||
+	    gy_buffer_append_copy(channel->output.last, data) < 0) {
 		return false;
 	}
 	gy_buffer_put(data);

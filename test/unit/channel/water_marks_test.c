@@ -142,6 +142,32 @@ Test(channel_mark, is_heard_of_once_above_and_once_below, .init = begin, .fini =
 	cr_expect_eq(heard.writable, 1);
 }
 
+/* As a line codec writes what is published to many: the line is shared, and its end is not. */
+static int write_shared_line(struct gyre_bytes *line)
+{
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
+
+	cr_assert_eq(gyre_buffer_append_shared(buffer, line), 0);
+	cr_assert_eq(gyre_buffer_append(buffer, "\n", 1), 0);
+	return gyre_context_write(gyre_channel_tail(channel), buffer);
+}
+
+Test(channel_mark, is_reached_by_short_lines_of_shared_bytes_in_as_much_memory_as_it_says,
+     .init = begin, .fini = end)
+{
+	const struct gy_pool *pages = &rig_channels(&rig)->pools.pages;
+	struct gyre_bytes *line = gyre_bytes_create("hi", 2);
+
+	cr_assert_eq(write_bytes(1), 0);
+	while (gyre_channel_is_writable(channel)) {
+		cr_assert_eq(write_shared_line(line), 0);
+	}
+	cr_expect_leq(gyre_channel_queued_bytes(channel), HIGH + 3);
+	cr_expect_leq(pages->total - pages->free_count, HIGH / GY_POOL_PAGE_BYTES + 2);
+	gyre_bytes_unref(line);
+	cr_assert(rig_until(&rig, is_empty, NULL));
+}
+
 Test(channel_mark, between_the_two_changes_nothing, .init = begin, .fini = end)
 {
 	cr_assert_eq(write_bytes(HIGH + 1000), 0);
