@@ -15,6 +15,7 @@
 #include "actor/life/graceful_stop.h"
 #include "actor/steal_actor.h"
 #include "loop/borrowed.h"
+#include "system/machine/memory_guard.h"
 #include "system/outside/foreign_ask.h"
 #include "system/process.h"
 #include "system/resize.h"
@@ -208,6 +209,7 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 	case GY_LOOP_RETIRE_ACTORS:
 		if (gy_load_acquire(&worker->retiring.end) != 0) {
 			gy_timer_stop(&home->loop.wheel, &worker->deadline);
+			gy_memory_guard_leave(worker);
 			gy_loop_end_borrowing(&home->loop);
 			gy_loop_finish(&home->loop);
 			return false;

@@ -91,6 +91,11 @@ void gy_memory_trim(void)
 {
 }
 
+void gy_memory_hurry(bool begins)
+{
+	(void)begins;
+}
+
 uint64_t gy_memory_allocations(void)
 {
 	return 0;

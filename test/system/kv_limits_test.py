@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What gyre-kv refuses, in Redis's words, and clients that flood it or do not read."""
+import contextlib
 import select
 import socket
 
@@ -244,8 +245,26 @@ def many_keys_are_asked_for_at_once(kv):
         client.expect(b":30000\r\n", "del", *keys)
 
 
+def memory_that_was_short_comes_back(loops):
+    """What subscribers that do not read took is given back when they have gone, though nothing else happens then."""
+    value = b"x" * 3000
+    with Kv("--set", "memory_limit_bytes=150000000", loops=loops, warns=True) as kv:
+        with contextlib.ExitStack() as subscribers, Client(kv) as talker:
+            for _ in range(60):
+                subscribers.enter_context(Client(kv, small=True)).ask("subscribe", "channel")
+            talker.send(encode("publish", "channel", value) * 1500)
+            line = kv.process.stderr.readline()
+            while "memory is short" not in line:
+                expect(line, "memory is never short")
+                line = kv.process.stderr.readline()
+        with Client(kv) as client:
+            client.expect(b"+PONG\r\n", "ping")
+
+
 def main():
     clients_are_counted()
+    for loops in (1, 2) if sanitizer() == "none" else ():  # which keep what is freed
+        memory_that_was_short_comes_back(loops)
     with Kv() as kv:
         a_subscriber_may_be_late_by_a_few_large_values(kv)
     with Kv("--spin", "never", loops=33) as kv:

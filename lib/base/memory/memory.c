@@ -1,8 +1,8 @@
 /*
- * mimalloc or the C library behind one door, with a count of the calls. The count, and the mutex
- * that keeps trims apart, are mutable objects of file scope, as the heap that they belong to is
- * just as global. The others in gyre are in base/sized.c, loop/foreign_nodes.c, system/rcu.c,
- * system/observe/stall.c and system/process.c.
+ * mimalloc or the C library behind one door, with a count of the calls. The count, what hurries
+ * the heap, and the mutex that keeps trims apart, are mutable objects of file scope, as the heap
+ * that they belong to is just as global. The others in gyre are in base/sized.c,
+ * loop/foreign_nodes.c, system/rcu.c, system/observe/stall.c and system/process.c.
  */
 #include "base/memory/memory.h"
 
@@ -11,15 +11,23 @@
 #include "base/atomic.h"
 #include "gyre_config.h"
 
+#include <pthread.h>
+
 #if GY_ALLOCATOR_MIMALLOC
 #include <mimalloc.h>
 #else
 #include <malloc.h>
-#include <pthread.h>
 #include <stdlib.h>
 #endif
 
 static uint64_t allocations;
+#if GY_ALLOCATOR_MIMALLOC
+static struct {
+	pthread_mutex_t mutex;
+	int users;
+	long before[2]; /* the delays that the process has else */
+} hurry = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+#endif
 #if !GY_ALLOCATOR_MIMALLOC && defined(__GLIBC__)
 static pthread_mutex_t trimming = PTHREAD_MUTEX_INITIALIZER;
 #endif
@@ -93,6 +101,32 @@ void gy_memory_trim(void)
 		(void)malloc_trim(0);
 		(void)pthread_mutex_unlock(&trimming);
 	}
+#endif
+}
+
+/*
+ * What mimalloc has been given back it returns after a delay, and looks at the time only when it is
+ * given more in the same place: without that a process that is idle keeps it for ever.
+ */
+void gy_memory_hurry(bool begins)
+{
+#if GY_ALLOCATOR_MIMALLOC
+	static const mi_option_t delays[] = { mi_option_decommit_delay,
+					      mi_option_segment_decommit_delay };
+
+	(void)pthread_mutex_lock(&hurry.mutex);
+	for (size_t i = 0; i < sizeof(delays) / sizeof(*delays); i++) {
+		if (begins && hurry.users == 0) {
+			hurry.before[i] = mi_option_get(delays[i]);
+			mi_option_set(delays[i], 0);
+		} else if (!begins && hurry.users == 1) {
+			mi_option_set(delays[i], hurry.before[i]);
+		}
+	}
+	hurry.users += begins ? 1 : -1;
+	(void)pthread_mutex_unlock(&hurry.mutex);
+#else
+	(void)begins;
 #endif
 }
 

@@ -5,6 +5,7 @@
 #ifndef GY_BASE_MEMORY_MEMORY_H
 #define GY_BASE_MEMORY_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,12 @@ void gy_memory_put(void *memory);
 
 /* Returns free memory of the calling thread's heap to the system, as far as that is possible. */
 void gy_memory_trim(void);
+/*
+ * Begins, or ends, a time in which what is freed goes to the system at once, and is not kept for a
+ * while in case that it is wanted again. It is slower so. Such times of several systems may
+ * overlap. Any thread.
+ */
+void gy_memory_hurry(bool begins);
 
 /* Returns how many allocations the process has made. Any thread. */
 uint64_t gy_memory_allocations(void);

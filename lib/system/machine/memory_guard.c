@@ -6,8 +6,8 @@
  * UINT64_MAX until the look is over.
  *
  * The outcome is one word, which loops follow after each turn and which wakes them when it changes.
- * While the system is busy its first loop has a timer, for the end must be seen also when nothing
- * else happens any more.
+ * While the system is busy each loop has a timer: the end must be seen also when nothing else
+ * happens any more, and what a loop has freed only that loop can give back.
  */
 #include <inttypes.h>
 #include <urcu/urcu-qsbr.h>
@@ -74,6 +74,7 @@ static bool set_busy(struct gy_memory_guard *memory_guard, bool busy)
 	if (changed) {
 		gy_store_relaxed(&memory_guard->busy, busy);
 		gy_count(&memory_guard->periods, busy);
+		gy_memory_hurry(busy);
 		(void)pthread_cond_broadcast(&memory_guard->condition);
 	}
 	(void)pthread_mutex_unlock(&memory_guard->mutex);
@@ -162,7 +163,7 @@ void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns)
 
 /* ---- loops ---- */
 
-/* The turn that the timer wakes measures. */
+/* The turn that the timer wakes gives back, and measures if it is the first to do so. */
 static void keep_measuring(struct gy_timer *timer)
 {
 	struct gy_worker *worker = gy_container_of(timer, struct gy_worker, guarded.timer);
@@ -189,10 +190,10 @@ static void set_loop_busy(struct gy_worker *worker, bool busy)
 	gy_assert(busy != (worker->guarded.busy != 0));
 	worker->guarded.busy = busy;
 	gy_channels_set_busy(worker->home, busy);
-	if (loop->index == 0 && busy) {
+	if (busy) {
 		gy_timer_init(&worker->guarded.timer, keep_measuring);
 		gy_timer_start(&loop->wheel, &worker->guarded.timer, measure_every_ns);
-	} else if (loop->index == 0) {
+	} else {
 		gy_timer_stop(&loop->wheel, &worker->guarded.timer);
 	}
 }
@@ -212,6 +213,13 @@ void gy_memory_guard_apply(struct gy_worker *worker)
 	}
 }
 
+void gy_memory_guard_leave(struct gy_worker *worker)
+{
+	if (worker->guarded.busy != 0) {
+		set_loop_busy(worker, false);
+	}
+}
+
 void gy_memory_guard_end(struct gy_worker *worker)
 {
 	struct gy_memory_guard *memory_guard = &worker->system->memory_guard;
@@ -221,11 +229,12 @@ void gy_memory_guard_end(struct gy_worker *worker)
 	busy = memory_guard->busy != 0;
 	memory_guard->ended = true;
 	gy_store_relaxed(&memory_guard->busy, 0);
+	if (busy) {
+		gy_memory_hurry(false);
+	}
 	(void)pthread_cond_broadcast(&memory_guard->condition);
 	(void)pthread_mutex_unlock(&memory_guard->mutex);
-	if (worker->guarded.busy != 0) {
-		set_loop_busy(worker, false);
-	}
+	gy_memory_guard_leave(worker);
 	if (busy) {
 		publish_change(worker->system, false);
 		gy_log(&worker->system->log, GYRE_LOG_INFO,

@@ -35,7 +35,7 @@ struct gy_memory_guard {
 struct gy_guarded {
 	uint32_t busy;	       /* as the loop follows it */
 	uint64_t trim_ns;      /* when to give back memory next; only while busy */
-	struct gy_timer timer; /* keeps the first loop looking while the system is busy */
+	struct gy_timer timer; /* keeps the loop looking while the system is busy */
 };
 
 /* @limit_bytes as memory_limit_bytes of the options. What cannot be read is no limit. Returns the
@@ -49,6 +49,8 @@ void gy_memory_guard_fini(struct gy_memory_guard *memory_guard);
 void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns);
 /* After a turn, while the system or the loop is busy: the loop follows the system. */
 void gy_memory_guard_apply(struct gy_worker *worker);
+/* On a loop that makes its last turn: it follows no more. */
+void gy_memory_guard_leave(struct gy_worker *worker);
 /* On each loop, when the system begins to stop: it is not busy from now on. */
 void gy_memory_guard_end(struct gy_worker *worker);
 /* Waits while the system is busy, up to 40 ms; but never on a loop's thread. */
