@@ -34,7 +34,8 @@ static int grow(struct gy_address_table *addresses)
 	return 0;
 }
 
-uint32_t gy_address_table_get(struct gy_address_table *addresses, const void *name, socklen_t bytes)
+uint32_t gy_address_table_get(struct gy_address_table *addresses, const void *name, socklen_t bytes,
+			      struct gy_shared_address **ret_at)
 {
 	uint32_t peer;
 	struct gy_shared_address *at;
@@ -58,6 +59,7 @@ uint32_t gy_address_table_get(struct gy_address_table *addresses, const void *na
 	if (bytes < sizeof(at->address.storage)) {
 		((char *)&at->address.storage)[bytes] = '\0'; /* of a path */
 	}
+	*ret_at = at;
 	return peer;
 }
 
@@ -87,6 +89,7 @@ const struct gyre_socket_address *gyre_buffer_peer(const struct gyre_buffer *buf
 int gyre_buffer_set_peer(struct gyre_buffer *buffer, const struct gyre_socket_address *peer)
 {
 	struct gy_address_table *addresses;
+	struct gy_shared_address *at;
 	uint32_t number = 0;
 
 	if (buffer == NULL || (peer != NULL && (peer->bytes <= sizeof(sa_family_t) ||
@@ -95,7 +98,7 @@ int gyre_buffer_set_peer(struct gyre_buffer *buffer, const struct gyre_socket_ad
 	}
 	addresses = &buffer->pools->addresses;
 	if (peer != NULL) {
-		number = gy_address_table_get(addresses, &peer->storage, peer->bytes);
+		number = gy_address_table_get(addresses, &peer->storage, peer->bytes, &at);
 		if (number == 0) {
 			return -ENOMEM;
 		}

@@ -33,30 +33,29 @@ struct gy_address_table {
 	uint32_t used;
 };
 
-/* The number, with one reference, of what a struct sockaddr of @bytes holds; 0 without memory. */
-uint32_t gy_address_table_get(struct gy_address_table *addresses, const void *name,
-			      socklen_t bytes);
+/* The number, with one reference, of what a struct sockaddr of @bytes holds, and where it stands; 0
+ * without memory. */
+uint32_t gy_address_table_get(struct gy_address_table *addresses, const void *name, socklen_t bytes,
+			      struct gy_shared_address **ret_at);
 /* Gives the memory back if none is used; whether there is none any more. */
 bool gy_address_table_trim(struct gy_address_table *addresses);
-/* @peer is not 0. */
+
+/* @peer is not 0. Where it stands is good for as long as somebody has a reference. */
 static inline struct gy_shared_address *
 gy_address_table_at(const struct gy_address_table *addresses, uint32_t peer)
 {
-	gy_assert(peer != 0 && (peer - 1) / GY_ADDRESS_TABLE_CHUNK < addresses->chunks_count);
+	/* As there are never so many chunks, 0 lies beyond them too. */
+	gy_assert((peer - 1) / GY_ADDRESS_TABLE_CHUNK < addresses->chunks_count);
 	return &addresses->chunks[(peer - 1) / GY_ADDRESS_TABLE_CHUNK]
 				 [(peer - 1) % GY_ADDRESS_TABLE_CHUNK];
 }
 
-/* Whether @peer, which may be 0, is at this address. */
-static inline bool gy_address_table_matches(const struct gy_address_table *addresses, uint32_t peer,
-					    const void *name, socklen_t bytes)
+/* Whether it is what a struct sockaddr of @bytes holds. */
+static inline bool gy_shared_address_matches(const struct gy_shared_address *at, const void *name,
+					     socklen_t bytes)
 {
-	const struct gyre_socket_address *address;
+	const struct gyre_socket_address *address = &at->address;
 
-	if (peer == 0) {
-		return false;
-	}
-	address = &gy_address_table_at(addresses, peer)->address;
 	if (gy_likely(bytes == sizeof(struct sockaddr_in))) { /* without a call */
 		return address->bytes == bytes &&
 		       memcmp(&address->storage, name, sizeof(struct sockaddr_in)) == 0;
@@ -64,25 +63,41 @@ static inline bool gy_address_table_matches(const struct gy_address_table *addre
 	return address->bytes == bytes && memcmp(&address->storage, name, bytes) == 0;
 }
 
-static inline uint32_t gy_address_table_ref(struct gy_address_table *addresses, uint32_t peer)
+/* Whether @peer, which may be 0, is at this address. */
+static inline bool gy_address_table_matches(const struct gy_address_table *addresses, uint32_t peer,
+					    const void *name, socklen_t bytes)
 {
-	struct gy_shared_address *at = gy_address_table_at(addresses, peer);
+	return peer != 0 &&
+	       gy_shared_address_matches(gy_address_table_at(addresses, peer), name, bytes);
+}
 
+static inline void gy_shared_address_ref(struct gy_shared_address *at)
+{
 	gy_assert(at->references > 0);
 	at->references++;
+}
+
+static inline uint32_t gy_address_table_ref(struct gy_address_table *addresses, uint32_t peer)
+{
+	gy_shared_address_ref(gy_address_table_at(addresses, peer));
 	return peer;
 }
 
-static inline void gy_address_table_unref(struct gy_address_table *addresses, uint32_t peer)
+/* @peer, which stands at @at. */
+static inline void gy_shared_address_unref(struct gy_address_table *addresses,
+					   struct gy_shared_address *at, uint32_t peer)
 {
-	struct gy_shared_address *at = gy_address_table_at(addresses, peer);
-
 	gy_assert(at->references > 0);
 	if (--at->references == 0) {
 		at->next_free = addresses->free;
 		addresses->free = peer;
 		addresses->used--;
 	}
+}
+
+static inline void gy_address_table_unref(struct gy_address_table *addresses, uint32_t peer)
+{
+	gy_shared_address_unref(addresses, gy_address_table_at(addresses, peer), peer);
 }
 
 #endif

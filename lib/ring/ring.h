@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/assert.h"
 #include "base/log/log.h"
 
 struct gy_ring;
@@ -55,6 +56,9 @@ struct gy_op {
 	uint16_t generation;
 	bool armed; /* the kernel has it: from the call that prepared it to its final completion */
 };
+
+/* A completion finds its operation by these bits of its address, of which the lowest are 0. */
+enum { GY_OP_ADDRESS_BITS = 48, GY_OP_ALIGN = 8 };
 
 /*
  * Buffers come in two groups, which their numbers tell apart: those of the options, for what comes
@@ -198,7 +202,14 @@ void gy_ring_descriptor_wait(const struct gy_ring *ring, uint64_t timeout_ns);
  * An op that is not armed; forgets earlier uses but keeps the generation going, so that its memory
  * must have been cleared once before the first use.
  */
-void gy_op_init(struct gy_op *op, gy_op_complete_fn complete);
+static inline void gy_op_init(struct gy_op *op, gy_op_complete_fn complete)
+{
+	gy_assert(complete != NULL);
+	gy_assert((uintptr_t)op % GY_OP_ALIGN == 0 &&
+		  (uint64_t)(uintptr_t)op >> GY_OP_ADDRESS_BITS == 0);
+	op->complete = complete;
+	op->armed = false;
+}
 
 /* All return 0 or -EAGAIN when no submission entry can be had even after submitting. */
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd); /* multishot */

@@ -10,15 +10,6 @@
 
 enum { SEND_BYTES_MAX = 1 << 30 }; /* a result has 31 bits; a short count is legal anyway */
 
-void gy_op_init(struct gy_op *op, gy_op_complete_fn complete)
-{
-	gy_assert(complete != NULL);
-	gy_assert(((uintptr_t)op & GY_USER_OWN) == 0 &&
-		  (uint64_t)(uintptr_t)op >> GY_USER_ADDRESS_BITS == 0);
-	op->complete = complete;
-	op->armed = false;
-}
-
 int gy_ring_accept(struct gy_ring *ring, struct gy_op *op, int fd)
 {
 	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
@@ -147,14 +138,25 @@ int gy_ring_send_datagram(struct gy_ring *ring, struct gy_op *op, int fd,
 	return gy_ring_arm(ring, op, sqe);
 }
 
+/* A tail call, as for gy_ring_send(). */
+static GY_COLD int send_piece_after_submit(struct gy_ring *ring, struct gy_op *op, int fd,
+					   struct iovec piece, const struct sockaddr *to,
+					   socklen_t to_bytes)
+{
+	return gy_ring_make_room(ring)
+		       ? gy_ring_send_datagram_piece(ring, op, fd, piece, to, to_bytes)
+		       : -EAGAIN;
+}
+
 int gy_ring_send_datagram_piece(struct gy_ring *ring, struct gy_op *op, int fd, struct iovec piece,
 				const struct sockaddr *to, socklen_t to_bytes)
 {
-	struct io_uring_sqe *sqe = gy_ring_sqe(ring);
+	struct io_uring_sqe *sqe;
 
-	if (gy_unlikely(sqe == NULL)) {
-		return -EAGAIN;
+	if (gy_unlikely(!gy_ring_has_room(ring))) {
+		return send_piece_after_submit(ring, op, fd, piece, to, to_bytes);
 	}
+	sqe = gy_ring_next_sqe(ring);
 	io_uring_prep_send(sqe, fd, piece.iov_base, piece.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	io_uring_prep_send_set_addr(sqe, to, (uint16_t)to_bytes);
 	return gy_ring_arm(ring, op, sqe);

@@ -19,10 +19,10 @@
 #include "ring/sanitize.h"
 
 enum {
-	GY_USER_ADDRESS_BITS = 48,
-	GY_USER_OWN = 7,     /* any of these bits: not a caller's operation */
-	GY_USER_IGNORED = 1, /* with nothing to be done */
-	GY_USER_WAKER = 2,   /* a round of the waker's poll */
+	GY_USER_ADDRESS_BITS = GY_OP_ADDRESS_BITS,
+	GY_USER_OWN = GY_OP_ALIGN - 1, /* any of these bits: not a caller's operation */
+	GY_USER_IGNORED = 1,	       /* with nothing to be done */
+	GY_USER_WAKER = 2,	       /* a round of the waker's poll */
 	GY_USER_MESSAGE = 4, /* a MSG_RING that failed; above these bits, the target ring */
 	GY_RING_STREAM_GROUP = 0,
 	GY_RING_DATAGRAM_GROUP = 1,

@@ -62,8 +62,9 @@ struct gy_datagram_gather {
 
 /* The last of @sends, while it can take in what is written next. */
 struct gy_datagram_batch {
-	struct gy_datagram_send *send; /* NULL for none */
-	struct gyre_buffer *last;      /* of its buffers */
+	struct gy_datagram_send *send;	    /* NULL for none */
+	struct gyre_buffer *last;	    /* of its buffers */
+	const struct gy_shared_address *to; /* its peer; NULL where the socket has one */
 	uint32_t bytes;
 	uint32_t slices;
 };
@@ -75,11 +76,12 @@ struct gy_datagram {
 	uint32_t sends_count;	/* in flight, which are before that */
 	uint32_t sends_max;	/* 1 where the kernel would not keep the order of more */
 	struct gy_datagram_batch batch;
-	uint64_t written;	    /* what all that was ever queued counted */
-	uint32_t peer;		    /* of the last that came, with a reference; or 0 */
-	uint32_t segment_bytes_max; /* of datagrams that leave several at once; 0 for never */
-	int receive_error;	    /* that handlers have not heard of, or 0 */
-	bool again;		    /* some before @unsent were refused for now, and go first */
+	uint64_t written;		  /* what all that was ever queued counted */
+	uint32_t peer;			  /* of the last that came, with a reference; or 0 */
+	struct gy_shared_address *sender; /* where that stands; NULL for none */
+	uint32_t segment_bytes_max;	  /* of datagrams that leave several at once; 0 for never */
+	int receive_error;		  /* that handlers have not heard of, or 0 */
+	bool again;   /* some before @unsent were refused for now, and go first */
 	bool leaving; /* another loop has the socket: what has come is delivered, then it ends */
 	bool connected;
 	bool can_wait; /* the kernel can tell when there is room */
@@ -123,7 +125,7 @@ int gy_datagram_open(struct gy_house *house, struct gy_stack *stack,
 /* The shared memory of a loop, made now if there is none; NULL without memory. */
 struct gy_datagrams *gy_datagrams_of(struct gy_channels *channels);
 /* The first that waits for one tries again. */
-void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams);
+GY_COLD void gy_datagrams_wake_waiter(struct gy_datagrams *datagrams);
 
 /* ---- datagram_input.c ---- */
 

@@ -14,22 +14,33 @@
 
 /* ---- one completion, phase 1 ---- */
 
-/* The number of the sender, which is the channel's; 0 when it has no name, or without memory. */
-static uint32_t sender_of(struct gy_datagram *datagram, const struct gy_ring_datagram *got)
+/* Has another sender from now on; none when it has no name, or without memory. */
+static __attribute__((noinline)) void change_sender(struct gy_datagram *datagram,
+						    const struct gy_ring_datagram *got)
 {
 	struct gy_address_table *peers = &datagram->channel.channels->pools.addresses;
 
-	if (gy_likely(gy_address_table_matches(peers, datagram->peer, got->sender,
-					       got->sender_bytes))) {
-		return datagram->peer;
+	if (datagram->sender != NULL) {
+		gy_shared_address_unref(peers, datagram->sender, datagram->peer);
+		datagram->sender = NULL;
 	}
-	if (datagram->peer != 0) {
-		gy_address_table_unref(peers, datagram->peer);
+	datagram->peer = 0;
+	if (got->sender_bytes > sizeof(sa_family_t)) {
+		datagram->peer = gy_address_table_get(peers, got->sender, got->sender_bytes,
+						      &datagram->sender);
 	}
-	datagram->peer = got->sender_bytes > sizeof(sa_family_t)
-				 ? gy_address_table_get(peers, got->sender, got->sender_bytes)
-				 : 0;
-	return datagram->peer;
+}
+
+/* Whether the channel has the number of the sender now; false when it has no name, or without
+ * memory. */
+static inline bool has_sender(struct gy_datagram *datagram, const struct gy_ring_datagram *got)
+{
+	const struct gy_shared_address *sender = datagram->sender;
+
+	if (sender == NULL || !gy_shared_address_matches(sender, got->sender, got->sender_bytes)) {
+		change_sender(datagram, got);
+	}
+	return datagram->sender != NULL;
 }
 
 /* A buffer of a copy of @count bytes; NULL without memory. */
@@ -54,9 +65,9 @@ static inline void queue(struct gy_datagram *datagram, struct gyre_buffer *buffe
 		gy_count(&channels->counters.datagrams_dropped, count);
 		return;
 	}
-	if (gy_likely(datagram->peer != 0)) {
-		buffer->first.peer =
-			gy_address_table_ref(&channels->pools.addresses, datagram->peer);
+	if (gy_likely(datagram->sender != NULL)) {
+		gy_shared_address_ref(datagram->sender);
+		buffer->first.peer = datagram->peer;
 	}
 	gy_count(&channels->counters.reads, count);
 	gy_count(&channels->counters.bytes_received, buffer->bytes);
@@ -107,7 +118,7 @@ static bool is_good(struct gy_datagram *datagram, const struct gy_ring_datagram 
 		gy_count(&counters->datagrams_truncated, 1);
 		return false;
 	}
-	if (gy_unlikely(sender_of(datagram, got) == 0) && got->sender_bytes > sizeof(sa_family_t)) {
+	if (gy_unlikely(!has_sender(datagram, got)) && got->sender_bytes > sizeof(sa_family_t)) {
 		gy_count(&counters->datagrams_dropped, 1);
 		return false;
 	}
@@ -151,7 +162,9 @@ static GY_COLD struct gyre_buffer *take_last(struct gyre_buffer *several, uint32
 	return several;
 }
 
-static struct gyre_buffer *take_one(struct gyre_channel *channel, struct gyre_buffer *several)
+/* Of its own, so that one that came alone costs few registers. */
+static __attribute__((noinline)) struct gyre_buffer *take_one(struct gyre_channel *channel,
+							      struct gyre_buffer *several)
 {
 	struct gy_page *page = several->first.page;
 	uint32_t each = page->segment_bytes;

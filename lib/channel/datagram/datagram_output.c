@@ -114,26 +114,28 @@ static inline int check_add(struct gyre_channel *channel, struct gyre_buffer *da
 
 /* ---- bringing together ---- */
 
-static bool is_one_peer(const struct gy_datagram *datagram, uint32_t a, uint32_t b)
+/* Where the peer of @data stands; NULL where the socket has one. */
+static inline const struct gy_shared_address *peer_of(const struct gy_datagram *datagram,
+						      const struct gyre_buffer *data)
 {
-	const struct gy_address_table *peers = &datagram->channel.channels->pools.addresses;
-	const struct gyre_socket_address *address;
+	return datagram->connected
+		       ? NULL
+		       : gy_address_table_at(&datagram->channel.channels->pools.addresses,
+					     data->first.peer);
+}
 
-	if (a == b || datagram->connected) {
-		return true;
-	}
-	address = &gy_address_table_at(peers, a)->address;
-	return gy_address_table_matches(peers, b, &address->storage, address->bytes);
+/* Whether @to, as peer_of() has it, is the peer of the batch. */
+static inline bool is_one_peer(const struct gy_datagram_batch *batch,
+			       const struct gy_shared_address *to)
+{
+	return to == NULL || to == batch->to ||
+	       gy_shared_address_matches(to, &batch->to->address.storage, batch->to->address.bytes);
 }
 
 /* Port 0 is unreachable, and the kernel reports it as it reports a batch that it cannot cut. */
-static bool has_port(const struct gy_datagram *datagram, const struct gyre_buffer *buffer)
+static bool has_port(const struct gy_shared_address *to)
 {
-	const struct gy_address_table *peers = &datagram->channel.channels->pools.addresses;
-
-	return datagram->connected ||
-	       gyre_socket_address_port(&gy_address_table_at(peers, buffer->first.peer)->address) !=
-		       0;
+	return to == NULL || gyre_socket_address_port(&to->address) != 0;
 }
 
 /* Whether @data can leave with the batch, as far as its peer and its slices allow. */
@@ -187,16 +189,16 @@ static inline bool appended(struct gy_datagram_batch *batch, struct gyre_buffer 
 	return true;
 }
 
-/* Adds @data, which is taken, to the batch; false if it cannot be. */
-static inline bool joined(struct gy_datagram *datagram, struct gyre_buffer *data)
+/* Adds @data to @to, which is taken, to the batch; false if it cannot be. */
+static inline bool joined(struct gy_datagram *datagram, struct gyre_buffer *data,
+			  const struct gy_shared_address *to)
 {
 	struct gy_datagram_batch *batch = &datagram->batch;
 	struct gy_datagram_send *send = batch->send;
 	uint32_t bytes = (uint32_t)data->bytes;
 
-	if (!is_alike(batch, data) ||
-	    !is_one_peer(datagram, send->first->first.peer, data->first.peer) ||
-	    (send->count == 1 && !has_port(datagram, send->first)) || !appended(batch, data)) {
+	if (!is_alike(batch, data) || !is_one_peer(batch, to) ||
+	    (send->count == 1 && !has_port(to)) || !appended(batch, data)) {
 		return false;
 	}
 	count_joined(batch, bytes);
@@ -206,8 +208,8 @@ static inline bool joined(struct gy_datagram *datagram, struct gyre_buffer *data
 	return true;
 }
 
-struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
-					     struct gyre_buffer *first)
+static inline struct gy_datagram_send *send_of(struct gy_datagram *datagram,
+					       struct gyre_buffer *first)
 {
 	struct gy_datagram_send *send = (struct gy_datagram_send *)gy_pool_get(
 		&datagram->channel.channels->datagrams->sends);
@@ -224,10 +226,17 @@ struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
 	return send;
 }
 
-/* Queues @data, which is taken, as the first of its own; false without memory. */
-static inline bool begun(struct gy_datagram *datagram, struct gyre_buffer *data)
+struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
+					     struct gyre_buffer *first)
 {
-	struct gy_datagram_send *send = gy_datagram_send_of(datagram, data);
+	return send_of(datagram, first);
+}
+
+/* Queues @data to @to, which is taken, as the first of its own; false without memory. */
+static inline bool begun(struct gy_datagram *datagram, struct gyre_buffer *data,
+			 const struct gy_shared_address *to)
+{
+	struct gy_datagram_send *send = send_of(datagram, data);
 	bool open = data->bytes > 0 && data->bytes <= datagram->segment_bytes_max;
 
 	if (gy_unlikely(send == NULL)) {
@@ -240,13 +249,14 @@ static inline bool begun(struct gy_datagram *datagram, struct gyre_buffer *data)
 	}
 	datagram->batch.send = open ? send : NULL;
 	datagram->batch.last = data;
+	datagram->batch.to = to;
 	datagram->batch.bytes = (uint32_t)data->bytes;
 	datagram->batch.slices = data->first.next == NULL ? 1 : slices_of(data);
 	return true;
 }
 
 /* Whether @data is passed on as it came: the next of several that were received as one, of which
- * some are in the batch already, so that it is known to be right. */
+ * some are in the batch, which is there, already, so that it is known to be right. */
 static inline bool is_next(const struct gy_datagram *datagram, const struct gyre_buffer *data,
 			   size_t cost)
 {
@@ -254,7 +264,7 @@ static inline bool is_next(const struct gy_datagram *datagram, const struct gyre
 	const struct gy_datagram_batch *batch = &datagram->batch;
 	const struct gy_datagram_send *send = batch->send;
 
-	return is_alike(batch, data) && send->count > 1 && data->bytes == send->each &&
+	return send->count > 1 && is_alike(batch, data) && data->bytes == send->each &&
 	       continues(batch->last, data) && data->first.peer == batch->last->first.peer &&
 	       channel->output_bytes + cost <= channel->write_high_bytes &&
 	       (channel->state & (GY_CHANNEL_NO_OUTPUT | GY_TRAIT_BUDGETED)) == 0;
@@ -274,8 +284,10 @@ static __attribute__((noinline)) int add_slow(struct gyre_channel *channel,
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 	int r = check_add(channel, data, cost);
 
-	if (gy_likely(r == 0) && !joined(datagram, data) && !begun(datagram, data)) {
-		r = -ENOMEM;
+	if (gy_likely(r == 0)) {
+		const struct gy_shared_address *to = peer_of(datagram, data);
+
+		r = joined(datagram, data, to) || begun(datagram, data, to) ? 0 : -ENOMEM;
 	}
 	if (gy_unlikely(r < 0)) {
 		gy_count(&channel->channels->counters.datagrams_failed, 1);
@@ -293,11 +305,12 @@ static __attribute__((noinline)) int add_slow(struct gyre_channel *channel,
 	return 0;
 }
 
-int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
+/* With a batch of several: of its own, so that all other saves no registers for it. */
+static __attribute__((noinline)) int add_to_several(struct gyre_channel *channel,
+						    struct gyre_buffer *data, size_t cost)
 {
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 	struct gy_datagram_batch *batch = &datagram->batch;
-	size_t cost = gy_datagram_cost(data->bytes, 1);
 
 	if (!is_next(datagram, data, cost)) {
 		return add_slow(channel, data, cost);
@@ -306,6 +319,17 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 	extend(batch, data);
 	count_written(datagram, cost);
 	return 0;
+}
+
+int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
+{
+	const struct gy_datagram_send *send = gy_datagram_of(channel)->batch.send;
+	size_t cost = gy_datagram_cost(data->bytes, 1);
+
+	if (send != NULL && send->count > 1) {
+		return add_to_several(channel, data, cost);
+	}
+	return add_slow(channel, data, cost);
 }
 
 /* ---- taking apart ---- */

@@ -110,10 +110,10 @@ static void page_returned(struct gy_buffer_pools *pools, struct gy_page *page)
 
 	gy_assert(datagrams->lent > 0 && page->of_datagrams);
 	datagrams->lent--;
-	gy_ring_buffer_return(pools->ring, page->number);
 	if (gy_unlikely(!gy_list_empty(&datagrams->waiters))) {
-		gy_datagrams_wake_waiter(datagrams);
+		gy_datagrams_wake_waiter(datagrams); /* to try again in phase 2 */
 	}
+	gy_ring_buffer_return(pools->ring, page->number);
 }
 
 static const struct gy_datagrams_ops datagrams_ops = {
