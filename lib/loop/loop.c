@@ -104,7 +104,7 @@ static inline uint32_t run_jobs(struct gy_loop *loop, struct gy_queue *queue, ui
 /* ---- phase 1 ---- */
 
 /* Returns the number of completions. */
-static uint32_t phase_io(struct gy_loop *loop)
+static uint32_t wait_and_reap(struct gy_loop *loop)
 {
 	uint64_t next_ns;
 
@@ -117,6 +117,27 @@ static uint32_t phase_io(struct gy_loop *loop)
 		gy_loop_park(loop, next_ns);
 	}
 	return gy_ring_reap(loop->ring);
+}
+
+/*
+ * Returns the number of completions. Most sends have ended when the call that submits them returns:
+ * they end its wait and leave nothing to be done. Then the loop waits once more, instead of making
+ * a turn for them alone; unless it was woken, since whoever wakes it may want a turn.
+ */
+static uint32_t phase_io(struct gy_loop *loop)
+{
+	const struct gy_ring_counters *counters = gy_ring_counters(loop->ring);
+	uint64_t own = counters->own;
+	uint32_t completions;
+
+	loop->silent = 0;
+	completions = wait_and_reap(loop);
+	if (completions > 0 && loop->silent == completions && counters->own == own &&
+	    loop->flush_count == 0 && !gy_loop_can_run(loop)) {
+		gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_IO);
+		completions += wait_and_reap(loop);
+	}
+	return completions;
 }
 
 /* ---- phase 2 ---- */
@@ -220,7 +241,7 @@ static bool phase_channels(struct gy_loop *loop)
 
 		worked = drain_channels(loop) || worked;
 		worked = drain_mounting(loop) || worked;
-		if (gy_wheel_fire(&loop->wheel) > 0) {
+		if (gy_wheel_is_due(&loop->wheel) && gy_wheel_fire(&loop->wheel) > 0) {
 			gy_meter_interrupt(&loop->meter);
 			worked = true;
 		}

@@ -195,8 +195,9 @@ struct gy_loop {
 	uint32_t steal_pause;  /* how often not to publish, since nothing could be */
 	uint64_t steal_random;
 	struct gy_steal_ring steal_ring;
-	bool executed; /* this turn ran something */
-	bool waited;   /* before this turn there was nothing to do */
+	uint32_t silent; /* completions of this phase 1 that leave nothing to be done */
+	bool executed;	 /* this turn ran something */
+	bool waited;	 /* before this turn there was nothing to do */
 	bool stopping;
 	bool retired;		  /* its deputy serves its inbox */
 	uint64_t wait_average_ns; /* of recent waits, for spinning */

@@ -17,6 +17,7 @@ void gy_wheel_init(struct gy_wheel *wheel, uint64_t tick_ns, uint64_t now_ns)
 {
 	*wheel = (struct gy_wheel){ .tick_ns = tick_ns, .start_ns = now_ns };
 	wheel->reciprocal = UINT64_MAX / tick_ns;
+	wheel->next_tick_ns = now_ns + tick_ns;
 	gy_list_init(&wheel->fresh);
 	gy_list_init(&wheel->due);
 	for (uint32_t level = 0; level < GY_WHEEL_LEVELS; level++) {
@@ -164,7 +165,13 @@ static uint64_t next_slot(const struct gy_wheel *wheel, uint32_t *ret_level, uin
 	return UINT64_MAX;
 }
 
-void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns)
+static inline void set_tick(struct gy_wheel *wheel, uint64_t tick)
+{
+	wheel->tick = tick;
+	wheel->next_tick_ns = wheel->start_ns + (tick + 1) * wheel->tick_ns;
+}
+
+void gy_wheel_advance_slow(struct gy_wheel *wheel, uint64_t now_ns)
 {
 	uint64_t now_tick = tick_before(wheel, now_ns);
 	uint32_t level = 0;
@@ -181,7 +188,7 @@ void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns)
 			wheel->occupied[level] &= ~(UINT64_C(1) << slot);
 			settle(wheel, &wheel->slots[level][slot], now_ns);
 		}
-		wheel->tick = now_tick;
+		set_tick(wheel, now_tick);
 	}
 	if (!gy_list_empty(&wheel->fresh)) {
 		settle(wheel, &wheel->fresh, now_ns);

@@ -46,11 +46,12 @@ enum {
 };
 
 struct gy_wheel {
-	uint64_t tick;	     /* all timers up to this one have been made due */
-	uint64_t tick_ns;    /* length of a tick */
-	uint64_t reciprocal; /* of @tick_ns, as a fraction of 2^64 */
-	uint64_t start_ns;   /* the clock at tick 0 */
-	uint64_t count;	     /* timers started and not yet fired or stopped, but lazy ones */
+	uint64_t tick;	       /* all timers up to this one have been made due */
+	uint64_t next_tick_ns; /* when the one behind it begins */
+	uint64_t tick_ns;      /* length of a tick */
+	uint64_t reciprocal;   /* of @tick_ns, as a fraction of 2^64 */
+	uint64_t start_ns;     /* the clock at tick 0 */
+	uint64_t count;	       /* timers started and not yet fired or stopped, but lazy ones */
 	uint64_t occupied[GY_WHEEL_LEVELS];
 	struct gy_list fresh;
 	struct gy_list *lazy; /* ends in NULL */
@@ -137,8 +138,23 @@ void gy_timers_settle_lazy(struct gy_wheel *wheel, uint64_t now_ns);
 void gy_timer_pack(struct gy_wheel *wheel, struct gy_timer *timer, uint64_t now_ns);
 void gy_timer_unpack(struct gy_wheel *wheel, struct gy_timer *timer);
 
+/* As gy_wheel_advance(), which calls it where there is something to do. */
+void gy_wheel_advance_slow(struct gy_wheel *wheel, uint64_t now_ns);
+
 /* Places fresh timers and makes timers due whose time has come; cheap when there are none. */
-void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns);
+static inline void gy_wheel_advance(struct gy_wheel *wheel, uint64_t now_ns)
+{
+	if (now_ns >= wheel->next_tick_ns || !gy_list_empty(&wheel->fresh) || wheel->lazy != NULL) {
+		gy_wheel_advance_slow(wheel, now_ns);
+	}
+}
+
+/* Whether gy_wheel_fire() would fire any. */
+static inline bool gy_wheel_is_due(const struct gy_wheel *wheel)
+{
+	return !gy_list_empty(&wheel->due);
+}
+
 /* Fires the timers that are due, without those that become due meanwhile. Returns how many. */
 uint32_t gy_wheel_fire(struct gy_wheel *wheel);
 /* Asserts that each timer stands where its deadline belongs, and that the count is right. */

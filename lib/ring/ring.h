@@ -99,6 +99,7 @@ struct gy_ring_counters {
 	uint64_t blocked;     /* waits that could block */
 	uint64_t no_buffers;  /* -ENOBUFS seen */
 	uint64_t stale;	      /* completions of an earlier generation, dropped */
+	uint64_t own; /* completions of what the ring itself had asked for, wakes among them */
 };
 
 /*

@@ -93,6 +93,7 @@ static void message_failed(struct gy_ring *ring, const struct io_uring_cqe *cqe)
 
 void gy_ring_reap_own(struct gy_ring *ring, const struct io_uring_cqe *cqe)
 {
+	gy_count(&ring->counters.own, 1);
 	switch (cqe->user_data & GY_USER_OWN) {
 	case GY_USER_WAKER:
 		if ((cqe->flags & IORING_CQE_F_MORE) == 0) {

@@ -285,6 +285,8 @@ static void sent(struct gy_op *op, const struct gy_completion *completion)
 			datagram->unsent != &datagram->sends || datagram->again ||
 			!gy_fifo_empty(&datagram->failed))) {
 		gy_endpoint_ready(&channel->endpoint);
+	} else {
+		channels->home->loop.silent++;
 	}
 }
 

@@ -520,6 +520,7 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 	channel->output_bytes = 0;
 	channel->output_buffers = 0;
 	channel->output.first = NULL;
+	channel->channels->home->loop.silent++;
 	gy_buffer_put(buffer);
 }
 

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ring/ring_private.h"
@@ -129,6 +130,75 @@ Test(park, is_left_out_when_mail_came_while_the_loop_polled)
 	gy_loop_turn(loop);
 	cr_assert_eq(loop->counters.parks, 0);
 	cr_assert_eq(tasks_run, 1);
+	loop_close();
+}
+
+/* ---- completions that leave nothing to be done ---- */
+
+static struct gy_op sending;
+static bool sends_silently;
+
+static void sent(struct gy_op *op, const struct gy_completion *completion)
+{
+	(void)op;
+	cr_assert_eq(completion->result, 1);
+	test_loops[0]->silent += sends_silently;
+}
+
+/* Prepares a send that ends at once. */
+static void send_one(struct gy_loop *loop, bool silently)
+{
+	static int pair[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	sends_silently = silently;
+	gy_op_init(&sending, sent);
+	cr_assert_eq(gy_ring_send(loop->ring, &sending, pair[0], "x", 1), 0);
+}
+
+static void ignore(struct gy_timer *timer)
+{
+	(void)timer;
+}
+
+/* How often a loop parks in a turn that begins with a send, and with nothing else but a timer. */
+static uint64_t parks_with_send(bool silently)
+{
+	struct gy_loop *loop = loop_open();
+	struct gy_timer timer;
+	uint64_t parks;
+
+	gy_timer_init(&timer, ignore);
+	gy_timer_start(&loop->wheel, &timer, 2 * loop->wheel.tick_ns);
+	gy_wheel_advance(&loop->wheel, virtual_ns);
+	send_one(loop, silently);
+	gy_loop_turn(loop);
+	cr_assert_not(sending.armed);
+	parks = loop->counters.parks;
+	gy_timer_stop(&loop->wheel, &timer);
+	loop_close();
+	return parks;
+}
+
+Test(park, is_gone_on_with_after_a_send_that_leaves_nothing_to_be_done, .timeout = 20)
+{
+	cr_assert_eq(parks_with_send(true), 2);
+}
+
+Test(park, ends_with_a_send_that_leaves_something_to_be_done, .timeout = 20)
+{
+	cr_assert_eq(parks_with_send(false), 1);
+}
+
+/* Nothing else would end it. */
+Test(park, is_not_gone_on_with_when_the_loop_was_woken, .timeout = 20)
+{
+	struct gy_loop *loop = loop_open();
+
+	gy_ring_wake(loop->ring);
+	send_one(loop, true);
+	gy_loop_turn(loop);
+	cr_assert_not(sending.armed);
 	loop_close();
 }
 
