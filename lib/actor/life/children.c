@@ -42,8 +42,8 @@ void gy_families_init(struct gy_home *home)
 	}
 }
 
-static struct gy_family *make(struct gy_home *home, struct gy_origin parent,
-			      const struct gy_lineage *lineage)
+static GY_COLD struct gy_family *make(struct gy_home *home, struct gy_origin parent,
+				      const struct gy_lineage *lineage)
 {
 	struct gy_family *family = (struct gy_family *)gy_sizes_new(&home->parts, sizeof(*family));
 	int r;
@@ -136,7 +136,7 @@ int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct
 static void report(struct gy_house *parent);
 
 /* Ends a family whose last child has left. */
-static void end(struct gy_home *home, struct gy_family *family)
+static GY_COLD void end(struct gy_home *home, struct gy_family *family)
 {
 	struct gy_origin parent = family->parent;
 	struct gyre_mail *order = family->order;

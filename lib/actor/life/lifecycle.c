@@ -86,7 +86,8 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 {
 	struct gy_class_info *info = gy_class_info_enter(home, order->class);
 	bool counted = order->counted || order->class->urgent != NULL;
-	uint32_t limit = order->class->mailbox_limit;
+	uint32_t limit = order->class->mailbox_limit == 0 && counted ? UINT32_MAX
+								     : order->class->mailbox_limit;
 
 	if (info == NULL) {
 		return -ENOMEM;
@@ -107,7 +108,9 @@ static int install(struct gy_home *home, struct gy_house *house, const struct gy
 	house->high = true;
 	house->plain = info->plain && !order->counted;
 	gy_house_set_status(house, GY_HOUSE_MOUNTING);
-	gy_house_set_limit(house, limit == 0 && counted ? UINT32_MAX : limit);
+	if (gy_unlikely(limit != 0)) { /* it has none yet */
+		gy_house_set_limit(house, limit);
+	}
 	gy_count(&home->houses, 1);
 	gy_count(&home->counters.spawned, 1);
 	gy_loop_mount(&home->loop, &house->job);
