@@ -24,7 +24,7 @@ enum {
 	FIRST = 1,
 	SECOND = 2,
 	ACTORS_MAX = 1024,
-	TYPES_MAX = 1024,
+	TYPES_MAX = 4096,
 	FIRST_ID = 0x1000
 };
 

@@ -148,6 +148,7 @@ def node_cases(settings):
         head_case(settings, "two types in turn", 1, 2),
         head_case(settings, "of 8 actors to 8 others", 8, 1),
         head_case(settings, "of 256 actors to 256 others", 256, 1),
-        head_case(settings, "1,024 types in turn, each with a whole head", 1, 1024),
+        head_case(settings, "1,024 types in turn", 1, 1024),
+        head_case(settings, "4,096 types in turn, most with a whole head", 1, 4096),
         large_case(settings),
     ]

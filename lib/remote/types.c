@@ -11,6 +11,7 @@
 #include "base/memory/memory.h"
 #include "remote/message/service_report.h"
 #include "remote/message/stream_wire.h"
+#include "remote/wire.h"
 
 enum { IDS_OF_USERS = 0x100, OWN_TYPES = 8 };
 
@@ -21,7 +22,17 @@ static int add(struct gy_types *types, const struct gyre_type *type)
 	if (slot->type != NULL) {
 		return -EEXIST;
 	}
-	*slot = (struct gy_types_slot){ type, type->id, gy_type_layout(type) };
+	*slot = (struct gy_types_slot){
+		.type = type,
+		.id = type->id,
+		.layout = gy_type_layout(type),
+		.is_plain = type->id >= GY_IDS_OF_GYRE && !gy_type_is_encoded(type) &&
+			    type->destroy == NULL && type->bytes <= GY_WIRE_BODY_BYTES_MAX,
+		.bytes = type->bytes, /* more than any body, if it varies */
+	};
+	if (slot->is_plain) {
+		slot->size_class = gy_sizes_class(GYRE_MAIL_HEADER_BYTES + (size_t)type->bytes);
+	}
 	return 0;
 }
 

@@ -10,11 +10,14 @@
 #include "actor/mail/mail.h"
 #include "base/table.h"
 
-/* A type, with what has to be looked at to find it. */
+/* A type, with what has to be looked at to find it, and to make mail of it. */
 struct gy_types_slot {
 	const struct gyre_type *type; /* NULL: empty */
 	uint32_t id;
-	uint16_t layout; /* gy_type_layout() */
+	uint16_t layout;    /* gy_type_layout() */
+	uint8_t size_class; /* of its mail, if it is plain */
+	bool is_plain;	    /* it travels as its bytes, in one frame, and is none of gyre's own */
+	uint32_t bytes;	    /* of its messages, likewise */
 };
 
 struct gy_types {

@@ -27,12 +27,12 @@
  * layout and the time an ask has left; and for those kinds that have it the ask's id. A fragment's
  * head is the number of its stream and the bytes that are still to come with it.
  *
- * NOTICE, ASK and REPLY have an index, below 512 if their head may be named again, and else 512. A
+ * NOTICE, ASK and REPLY have an index, below 1,023 if their head may be named again, else 1,023. A
  * REPEAT is a notice whose head is that of the last NOTICE with its index on this connection, but
  * for the length; a REPEAT_ID is an ask or a reply whose head is that of the last ASK or REPLY with
  * its index, but for the length and the ask's id, which it has itself. Frames that came in
  * fragments do not count. So what one actor sends to another takes a head only once, unless the
- *head of another message has taken its place.
+ * head of another message has taken its place.
  *
  * Failures carry their causes. The body of an EXCEPTION is an errno, and where the type in its head
  * is none of gyre's own, a message of that type. The EVENT of an end is four words, which are the
@@ -85,15 +85,15 @@ enum {
 	GY_WIRE_INDEX_HIGH_SHIFT = GY_WIRE_KIND_SHIFT + GY_WIRE_KIND_BITS,
 	GY_WIRE_INDEX_MAX = (1 << (32 - GY_WIRE_INDEX_HIGH_SHIFT + GY_WIRE_INDEX_LOW_BITS)) - 1,
 	GY_WIRE_BODY_MASK = (1 << GY_WIRE_INDEX_SHIFT) - 1,
-	GY_WIRE_HEADS_SHIFT = 9,
-	GY_WIRE_HEADS = 1 << GY_WIRE_HEADS_SHIFT, /* as an index: a head that is not kept */
-	GY_WIRE_HEAD_BYTES = 32,		  /* of a message, the word included */
-	GY_WIRE_HEAD_BYTES_MAX = 40,		  /* with the id of an ask */
+	GY_WIRE_HEADS_SHIFT = 10,
+	GY_WIRE_HEADS = (1 << GY_WIRE_HEADS_SHIFT) - 1, /* as an index: a head that is not kept */
+	GY_WIRE_HEAD_BYTES = 32,			/* of a message, the word included */
+	GY_WIRE_HEAD_BYTES_MAX = 40,			/* with the id of an ask */
 	GY_WIRE_REPEAT_ID_BYTES = 12,
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
 	GY_WIRE_END_BYTES = 16, /* of the end of an actor, before its cause */
-	GY_WIRE_VERSION_MIN = 6,
-	GY_WIRE_VERSION = 6,
+	GY_WIRE_VERSION_MIN = 7,
+	GY_WIRE_VERSION = 7,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 320,
@@ -151,7 +151,7 @@ struct gy_wire_head {
 };
 
 _Static_assert(GY_WIRE_KINDS <= GY_WIRE_KIND_MASK + 1, "each kind has its number");
-_Static_assert(GY_WIRE_HEADS <= GY_WIRE_INDEX_MAX, "each head has its index, and that of none");
+_Static_assert(GY_WIRE_HEADS == GY_WIRE_INDEX_MAX, "each index is that of a head, or of none");
 _Static_assert(sizeof(struct gy_wire_head) == GY_WIRE_HEAD_BYTES_MAX, "no padding");
 _Static_assert(offsetof(struct gy_wire_head, ask_id) == GY_WIRE_HEAD_BYTES, "the shorter head");
 
@@ -202,8 +202,7 @@ static inline bool gy_wire_index_is_valid(uint32_t word)
 {
 	uint32_t index = gy_wire_index(word);
 
-	return index == 0 ||
-	       (index <= GY_WIRE_HEADS && (gy_wire_indexed >> gy_wire_word_kind(word) & 1U) != 0);
+	return index == 0 || (gy_wire_indexed >> gy_wire_word_kind(word) & 1U) != 0;
 }
 
 static inline enum gy_wire_kind gy_wire_kind(const unsigned char *bytes)
@@ -217,34 +216,51 @@ static inline bool gy_wire_is_message(const unsigned char *bytes)
 	return gy_wire_heads[gy_wire_kind(bytes)] >= GY_WIRE_HEAD_BYTES;
 }
 
+/* Two fields of a head, one behind the other, with one store. */
+static inline void gy_wire_put_two(unsigned char *out, uint32_t first, uint32_t second)
+{
+	uint64_t both = htole64((uint64_t)second << 32 | first);
+
+	memcpy(out, &both, sizeof(both));
+}
+
+static inline void gy_wire_put_id(unsigned char *out, uint64_t ask_id)
+{
+	ask_id = htole64(ask_id);
+	memcpy(out, &ask_id, sizeof(ask_id));
+}
+
+/*
+ * Writes word and head of a message, but for the id of an ask. A struct that is built first and
+ * then copied would be read back in wider pieces than it was written in, for which the processor
+ * has to wait.
+ */
+static inline void gy_wire_put_head(unsigned char *out, uint32_t word, const struct gy_frame *frame)
+{
+	gy_wire_put_two(out, word, frame->to_loop | (uint32_t)frame->from_loop << 16);
+	gy_wire_put_two(out + 8, frame->to_slot, frame->to_cookie);
+	gy_wire_put_two(out + 16, frame->from_slot, frame->from_cookie);
+	gy_wire_put_two(out + 24, frame->type, frame->layout | (uint32_t)frame->left << 16);
+}
+
 /* Writes word and head, of as many bytes as its kind has. How many. */
 static inline uint32_t gy_wire_put(const struct gy_frame *frame, unsigned char *out)
 {
-	const struct gy_wire_head head = {
-		.word = htole32(gy_wire_make_word(frame->kind, frame->index, frame->bytes)),
-		.to_loop = htole16(frame->to_loop),
-		.from_loop = htole16(frame->from_loop),
-		.to_slot = htole32(frame->to_slot),
-		.to_cookie = htole32(frame->to_cookie),
-		.from_slot = htole32(frame->from_slot),
-		.from_cookie = htole32(frame->from_cookie),
-		.type = htole32(frame->type),
-		.layout = htole16(frame->layout),
-		.left = htole16(frame->left),
-		.ask_id = htole64(frame->ask_id),
-	};
+	uint32_t word = gy_wire_make_word(frame->kind, frame->index, frame->bytes);
 	uint32_t count = gy_wire_head_bytes(frame->kind);
 
 	if (gy_unlikely(count < GY_WIRE_HEAD_BYTES)) {
-		memcpy(out, &head, GY_WIRE_WORD_BYTES);
+		uint32_t little = htole32(word);
+
+		memcpy(out, &little, sizeof(little));
 		if (frame->kind == GY_WIRE_REPEAT_ID) {
-			memcpy(out + GY_WIRE_WORD_BYTES, &head.ask_id, sizeof(head.ask_id));
+			gy_wire_put_id(out + GY_WIRE_WORD_BYTES, frame->ask_id);
 		}
 		return count;
 	}
-	memcpy(out, &head, GY_WIRE_HEAD_BYTES);
+	gy_wire_put_head(out, word, frame);
 	if (count == GY_WIRE_HEAD_BYTES_MAX) {
-		memcpy(out + GY_WIRE_HEAD_BYTES, &head.ask_id, sizeof(head.ask_id));
+		gy_wire_put_id(out + GY_WIRE_HEAD_BYTES, frame->ask_id);
 	}
 	return count;
 }

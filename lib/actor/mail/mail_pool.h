@@ -12,15 +12,15 @@ GY_COLD struct gyre_mail *gy_mail_get_slow(struct gy_home *home, const struct gy
 					   size_t bytes);
 
 /*
- * A mail from this loop's pool with room for a payload of @type; NULL when there is no memory.
- * @bytes are those of the mail with its header, @size_class is the pool that has them. The slow
- * path is a tail call, so that the fast path saves no registers.
+ * A mail from this loop's pool with room for a payload of @type, which has no destructor and no
+ * tail; NULL when there is no memory. @bytes are those of the mail with its header, @size_class is
+ * the pool that has them. The slow path is a tail call, so that the fast path saves no registers.
  */
-static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
-						     const struct gyre_type *type, size_t bytes,
-						     uint8_t size_class)
+static inline struct gyre_mail *gy_mail_get_plain(struct gy_home *home,
+						  const struct gyre_type *type, size_t bytes,
+						  uint8_t size_class)
 {
-	if (gy_likely(size_class != GY_SIZES_HEAP && type->destroy == NULL)) {
+	if (gy_likely(size_class != GY_SIZES_HEAP)) {
 		void *memory = gy_pool_take(&home->loop.nodes.pools[size_class]);
 
 		if (gy_likely(memory != NULL)) {
@@ -32,6 +32,15 @@ static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
 		}
 	}
 	return gy_mail_get_slow(home, type, bytes);
+}
+
+/* The same for any type. */
+static inline struct gyre_mail *gy_mail_get_of_class(struct gy_home *home,
+						     const struct gyre_type *type, size_t bytes,
+						     uint8_t size_class)
+{
+	return gy_likely(type->destroy == NULL) ? gy_mail_get_plain(home, type, bytes, size_class)
+						: gy_mail_get_slow(home, type, bytes);
 }
 
 /* A mail of the smallest size. */

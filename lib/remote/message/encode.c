@@ -81,18 +81,26 @@ static inline bool is_indexed(enum gy_wire_kind kind)
 	return (gy_wire_indexed >> (uint32_t)kind & 1U) != 0;
 }
 
-/* Later messages may name this head. @to is that of a head. */
-static inline void remember(struct gy_link *link, uint32_t index, struct gyre_address to,
-			    const struct gyre_mail *mail)
+/*
+ * Later messages may name this head, unless another one is still needed in its place. Returns the
+ * index that it is sent with. @to is that of a head.
+ */
+static inline uint32_t remember(struct gy_link *link, uint32_t index, struct gyre_address to,
+				const struct gyre_mail *mail)
 {
 	struct gy_heads *heads = &link->heads;
+	struct gy_sent_head *head = &heads->sent[index];
 	enum gy_wire_kind repeat =
 		mail->node.kind == GY_MAIL_NOTICE ? GY_WIRE_REPEAT : GY_WIRE_REPEAT_ID;
 
-	if (heads->sent[index].type != NULL) {
+	if (head->type != NULL) {
 		gy_heads_count_replaced(heads);
+		head = &heads->sent[index]; /* the room may have grown */
+		if (head->passed++ < GY_HEAD_PASSED_MAX) {
+			return GY_WIRE_HEADS;
+		}
 	}
-	heads->sent[index] = (struct gy_sent_head){
+	*head = (struct gy_sent_head){
 		.type = mail->type,
 		.to = to,
 		.from = mail->from,
@@ -102,6 +110,7 @@ static inline void remember(struct gy_link *link, uint32_t index, struct gyre_ad
 		.repeat = htole32(gy_wire_make_word(repeat, index, mail->type->bytes)),
 		.kind = mail->node.kind,
 	};
+	return index;
 }
 
 /* The index of the head of a frame. It is kept if all messages of the type are as long. */
@@ -119,8 +128,7 @@ static inline uint16_t index_of(struct gy_link *link, const struct gy_frame *fra
 	}
 	head_to = gy_head_to(link, to, mail);
 	index = gy_head_index(&link->heads, head_to, mail);
-	remember(link, index, head_to, mail);
-	return (uint16_t)index;
+	return (uint16_t)remember(link, index, head_to, mail);
 }
 
 static inline __attribute__((always_inline)) int add_frame(struct gy_link *link,
@@ -337,30 +345,28 @@ static inline void copy_body(unsigned char *to, const struct gyre_mail *mail, ui
 static inline uint32_t put_first(unsigned char *at, uint32_t index, struct gyre_address to,
 				 const struct gyre_mail *mail)
 {
-	static const uint8_t kinds[] = { [GY_LANE_REPLY] = GY_WIRE_REPLY,
-					 [GY_LANE_ASK] = GY_WIRE_ASK,
-					 [GY_LANE_NOTICE] = GY_WIRE_NOTICE };
+	static const uint8_t kinds[] = { [GY_MAIL_REPLY] = GY_WIRE_REPLY,
+					 [GY_MAIL_ASK] = GY_WIRE_ASK,
+					 [GY_MAIL_NOTICE] = GY_WIRE_NOTICE };
 	const struct gyre_type *type = mail->type;
-	enum gy_wire_kind kind = (enum gy_wire_kind)kinds[gy_mail_lane(mail)];
-	const struct gy_wire_head head = {
-		.word = htole32(gy_wire_make_word(kind, index, type->bytes)),
-		.to_loop = htole16(to.loop),
-		.from_loop = htole16(mail->from.loop),
-		.to_slot = htole32(to.slot & gy_slot_mask),
-		.to_cookie = htole32(to.cookie),
-		.from_slot = htole32(mail->from.slot),
-		.from_cookie = htole32(mail->from.cookie),
-		.type = htole32(type->id),
-		.layout = htole16(gy_type_layout(type)),
-		.left = htole16(left_of(mail)),
-		.ask_id = htole64(mail->ask_id),
+	enum gy_wire_kind kind = (enum gy_wire_kind)kinds[mail->node.kind];
+	const struct gy_frame frame = {
+		.to_loop = to.loop,
+		.from_loop = mail->from.loop,
+		.to_slot = to.slot & gy_slot_mask,
+		.to_cookie = to.cookie,
+		.from_slot = mail->from.slot,
+		.from_cookie = mail->from.cookie,
+		.type = type->id,
+		.layout = gy_type_layout(type),
+		.left = left_of(mail),
 	};
 
+	gy_wire_put_head(at, gy_wire_make_word(kind, index, type->bytes), &frame);
 	if (kind == GY_WIRE_NOTICE) {
-		memcpy(at, &head, GY_WIRE_HEAD_BYTES);
 		return GY_WIRE_HEAD_BYTES;
 	}
-	memcpy(at, &head, GY_WIRE_HEAD_BYTES_MAX);
+	gy_wire_put_id(at + GY_WIRE_HEAD_BYTES, mail->ask_id);
 	return GY_WIRE_HEAD_BYTES_MAX;
 }
 
@@ -374,8 +380,7 @@ bool gy_encode_first(struct gy_link *link, uint32_t index, struct gyre_address t
 	if (gy_unlikely(!may_be_first(link, to, mail))) {
 		return false;
 	}
-	remember(link, index, to, mail);
-	head_bytes = put_first(at, index, to, mail);
+	head_bytes = put_first(at, remember(link, index, to, mail), to, mail);
 	copy_body(at + head_bytes, mail, body_bytes);
 	if (mail->node.kind != GY_MAIL_NOTICE) {
 		note_in_flight(link, mail, to, head_bytes + body_bytes);

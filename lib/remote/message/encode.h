@@ -83,9 +83,10 @@ int gy_encode_repeat_id(struct gy_link *link, const struct gy_sent_head *head,
 			struct gyre_mail *mail);
 
 /* Takes mail of which gy_encode_is_repeat() holds, and queues it; 0. */
-static inline int gy_encode_repeat(struct gy_link *link, const struct gy_sent_head *head,
+static inline int gy_encode_repeat(struct gy_link *link, struct gy_sent_head *head,
 				   struct gyre_mail *mail)
 {
+	head->passed = 0;
 	if (head->kind != GY_MAIL_NOTICE) {
 		return gy_encode_repeat_id(link, head, mail);
 	}

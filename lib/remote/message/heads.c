@@ -29,7 +29,7 @@ void gy_heads_reset(struct gy_heads *heads)
 
 int gy_heads_grow(struct gy_heads *heads)
 {
-	void *all = gy_memory_get(GY_WIRE_HEADS * sizeof(*heads->sent));
+	void *all = gy_memory_get(sizeof(*heads->sent) << GY_WIRE_HEADS_SHIFT);
 
 	gy_assert(heads->all == heads->first_sent);
 	if (all == NULL) {
@@ -38,6 +38,6 @@ int gy_heads_grow(struct gy_heads *heads)
 	memcpy(all, heads->first_sent, sizeof(heads->first_sent));
 	heads->all = all;
 	heads->shift = GY_WIRE_HEADS_SHIFT;
-	heads->mask = GY_WIRE_HEADS - 1;
+	heads->mask = (1U << GY_WIRE_HEADS_SHIFT) - 1;
 	return 0;
 }

@@ -4,8 +4,13 @@
  * head instead. Who sends chooses the index, by what it is made of, and both sides keep what was
  * sent with it last; see wire.h, encode.c and receive.c.
  *
- * A side has room for 64 heads, which are in the link, until as many again have had to take the
- * place of another: then for all that there are indices for, which are 32 KiB. See heads.c.
+ * A side has room for 64 heads, which are in the link, until as many again have found their place
+ * taken: then for all that there are indices for, which are 64 KiB. See heads.c.
+ *
+ * Where even that is too few, heads that take turns would all push each other out before they are
+ * named. So a head keeps its place for some messages that have another one there, and only gives
+ * it up if none of its own came meanwhile. Those others are sent with the index of none, and
+ * nothing is kept of them on either side.
  */
 #ifndef GY_REMOTE_MESSAGE_HEADS_H
 #define GY_REMOTE_MESSAGE_HEADS_H
@@ -23,6 +28,7 @@ enum {
 	GY_HEADS_FIRST_SHIFT = 6,
 	GY_HEADS_FIRST = 1 << GY_HEADS_FIRST_SHIFT,
 	GY_HEAD_TYPE_STEP = 297, /* odd: as many types as there are heads lie apart */
+	GY_HEAD_PASSED_MAX = 3,
 };
 
 /* A head of messages that travel as their bytes, as many in each. */
@@ -35,6 +41,7 @@ struct gy_sent_head {
 	uint32_t deadline; /* of an ask: the time it has */
 	uint32_t repeat;   /* the word of a message that names it, as it stands on the wire */
 	uint8_t kind;	   /* enum gy_mail_kind */
+	uint8_t passed;	   /* messages with another head that have come here since it was named */
 } GY_ALIGNED_LINE;
 
 /* A head, and what it stands for here. */
@@ -42,7 +49,9 @@ struct gy_received_head {
 	/* The word of a message that names it; 0: messages with it are taken one by one. Else they
 	 * travel as their bytes, and are for an actor of this loop. */
 	uint32_t repeat;
-	uint32_t repeat_bytes; /* that stand before the body of a message which names it */
+	uint8_t repeat_bytes; /* that stand before the body of a message which names it */
+	uint8_t size_class;   /* of the mail of such a message */
+	uint8_t lane;	      /* enum gy_lane, likewise */
 	const struct gyre_type *type;
 	struct gy_house *house; /* that has had the slot of the receiver, if @repeat is set */
 	struct gy_origin from;
@@ -53,7 +62,8 @@ struct gy_received_head {
 	uint16_t to_loop;
 	uint16_t layout;
 	uint16_t left;
-	uint8_t kind; /* enum gy_wire_kind; 0: none was received */
+	uint8_t kind;	/* enum gy_wire_kind; 0: none was received */
+	uint32_t bytes; /* of the body of a message, if @repeat is set */
 } GY_ALIGNED_LINE;
 
 _Static_assert(sizeof(struct gy_sent_head) == GY_CACHE_LINE, "a line each");
@@ -68,10 +78,13 @@ struct gy_heads {
 	};
 	uint32_t shift;	   /* for 1 << @shift heads there is room */
 	uint32_t mask;	   /* likewise, less one */
-	uint32_t replaced; /* heads that another one has taken the place of */
+	uint32_t replaced; /* heads that have found their place taken */
 	union {
 		struct gy_sent_head first_sent[GY_HEADS_FIRST];
-		struct gy_received_head first_received[GY_HEADS_FIRST];
+		struct {
+			struct gy_received_head first_received[GY_HEADS_FIRST];
+			struct gy_received_head unkept; /* that of the message which is taken */
+		};
 	};
 };
 
@@ -81,10 +94,10 @@ void gy_heads_reset(struct gy_heads *heads);
 /* Makes room for all that have an index; those that are there stay where they are. -ENOMEM. */
 GY_COLD int gy_heads_grow(struct gy_heads *heads);
 
-/* A head has taken the place of another one. Without memory there is no more room. */
+/* A head has found its place taken. Without memory there is no more room. */
 static inline void gy_heads_count_replaced(struct gy_heads *heads)
 {
-	if (gy_unlikely(heads->mask < GY_WIRE_HEADS - 1 && ++heads->replaced >= GY_HEADS_FIRST)) {
+	if (gy_unlikely(heads->mask < GY_WIRE_HEADS && ++heads->replaced >= GY_HEADS_FIRST)) {
 		heads->replaced = 0;
 		(void)gy_heads_grow(heads);
 	}
@@ -93,17 +106,22 @@ static inline void gy_heads_count_replaced(struct gy_heads *heads)
 /*
  * Where the head of a mail stands. Slots are given one after the other: so as many receivers of one
  * sender, senders to one receiver, or eight of either do not share a place. Types of one pair lie
- * apart.
+ * apart. The place whose index is that of none stays empty.
  */
 static inline uint32_t gy_head_index(const struct gy_heads *heads, struct gyre_address to,
 				     const struct gyre_mail *mail)
 {
 	uint32_t from = mail->from.slot & heads->mask;
 	uint32_t type = mail->type->id + mail->node.kind;
+	uint64_t words[2]; /* slot and loop at their ends; an address stays in two registers so */
+	uint32_t index;
 
-	return (to.slot + to.loop + (from << 3) + (from >> (heads->shift - 3)) +
-		type * GY_HEAD_TYPE_STEP) &
-	       heads->mask;
+	memcpy(words, &to, sizeof(words));
+	index = ((uint32_t)words[0] + (uint16_t)words[1] + (from << 3) +
+		 (from >> (heads->shift - 3)) + type * GY_HEAD_TYPE_STEP) &
+		heads->mask;
+
+	return index - (index == GY_WIRE_HEADS);
 }
 
 /* Whether a mail has that head. Its type may have changed behind the pointer. */

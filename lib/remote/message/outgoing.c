@@ -242,7 +242,7 @@ int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_m
 {
 	const struct gyre_address head_to = gy_head_to(link, to, mail);
 	uint32_t index = gy_head_index(&link->heads, head_to, mail);
-	const struct gy_sent_head *head = &link->heads.sent[index];
+	struct gy_sent_head *head = &link->heads.sent[index];
 	int r;
 
 	if (!gy_link_has(link, GY_LINK_FLAG_FLUSH_QUEUED)) {

@@ -124,11 +124,11 @@ static __attribute__((noinline)) int route_slow(struct gy_home *home, struct gyr
 }
 
 /* By the link that mail went over last, if it takes this one as it is. */
-static int route_by_head(struct gy_home *home, struct gy_link *link, struct gyre_address to,
-			 struct gyre_mail *mail)
+static __attribute__((noinline)) int route_by_head(struct gy_home *home, struct gy_link *link,
+						   struct gyre_address to, struct gyre_mail *mail)
 {
 	uint32_t index = gy_head_index(&link->heads, to, mail);
-	const struct gy_sent_head *head = &link->heads.sent[index];
+	struct gy_sent_head *head = &link->heads.sent[index];
 
 	link->last_index = index;
 	if (gy_likely(gy_encode_is_repeat(link, head, to, mail))) {
@@ -140,7 +140,7 @@ static int route_by_head(struct gy_home *home, struct gy_link *link, struct gyre
 static int route(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
 	struct gy_link *link = gy_links_of(home)->recent;
-	const struct gy_sent_head *head;
+	struct gy_sent_head *head;
 
 	gy_count(&home->counters.sent, 1);
 	if (gy_unlikely(link == NULL || home->here == GY_LOOP_NONE)) {

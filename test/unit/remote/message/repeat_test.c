@@ -9,6 +9,7 @@
 #include <gyre/outside.h>
 
 #include "remote/message/forward.h"
+#include "remote/message/heads.h"
 #include "remote/message/service_report.h"
 #include "remote/stranger.h"
 #include "remote/types.h"
@@ -82,6 +83,10 @@ Test(repeat, is_not_said_of_one_to_another_actor)
 		cr_assert_eq(stranger.frame.to_slot, others[i].slot);
 		cr_assert_eq(stranger.frame.to_cookie, others[i].cookie);
 		cr_assert_eq(stranger.frame.to_loop, others[i].loop);
+		for (int more = 0; more < GY_HEAD_PASSED_MAX; more++) {
+			tell(others[i], i); /* until it has the place, whosever that was */
+			cr_assert(stranger_hear(&stranger));
+		}
 		tell(others[i], i);
 		expect_number(&stranger, GY_WIRE_REPEAT, i);
 	}
@@ -132,6 +137,50 @@ Test(repeat, is_said_of_each_of_many_receivers)
 		}
 	}
 	cr_assert_geq(repeats, RECEIVERS - PAGES_MAX);
+	close_out(&stranger);
+}
+
+/* Another actor whose heads have the place of those for @afar, as long as there are few. */
+static struct gyre_address rival(void)
+{
+	struct gyre_address to = afar;
+
+	to.slot += GY_HEADS_FIRST;
+	return to;
+}
+
+Test(repeat, is_said_of_one_whose_place_another_one_wants)
+{
+	struct stranger stranger;
+
+	open_out(&stranger);
+	for (uint64_t i = 0; i < 4 * GY_HEAD_PASSED_MAX; i++) {
+		tell(rival(), i);
+		expect_number(&stranger, GY_WIRE_NOTICE, i);
+		cr_assert_eq(stranger.frame.index, GY_WIRE_HEADS);
+		tell(afar, i);
+		expect_number(&stranger, GY_WIRE_REPEAT, i);
+	}
+	close_out(&stranger);
+}
+
+Test(repeat, is_said_of_one_that_wants_the_place_of_another_often_enough)
+{
+	struct stranger stranger;
+
+	open_out(&stranger);
+	for (uint64_t i = 0; i < GY_HEAD_PASSED_MAX; i++) {
+		tell(rival(), i);
+		expect_number(&stranger, GY_WIRE_NOTICE, i);
+		cr_assert_eq(stranger.frame.index, GY_WIRE_HEADS);
+	}
+	tell(rival(), 1);
+	expect_number(&stranger, GY_WIRE_NOTICE, 1);
+	cr_assert_lt(stranger.frame.index, GY_HEADS_FIRST);
+	tell(rival(), 2);
+	expect_number(&stranger, GY_WIRE_REPEAT, 2);
+	tell(afar, 3);
+	expect_number(&stranger, GY_WIRE_NOTICE, 3);
 	close_out(&stranger);
 }
 
@@ -397,6 +446,61 @@ Test(repeat, is_of_the_head_that_it_names)
 	stranger_close(&stranger);
 	fixture_close();
 	expect_heard(10);
+}
+
+/* In one write: notices whose heads are not kept, and between them some that name one which is. */
+Test(repeat, is_of_the_head_that_is_kept_whatever_comes_between)
+{
+	enum { COUNT = 60 };
+	static unsigned char bytes[COUNT * (GY_WIRE_HEAD_BYTES_MAX + sizeof(struct place))];
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		const struct number number = { i };
+		const struct place place = { { .slot = i } };
+		bool kept = i % 3 == 0;
+		struct gy_frame frame =
+			i % 2 == 0 || kept
+				? frame_to(local, GY_WIRE_NOTICE, &gyre_type_number, &number)
+				: frame_to(local, GY_WIRE_NOTICE, &gyre_type_place, &place);
+
+		frame.kind = kept && i > 0 ? GY_WIRE_REPEAT : GY_WIRE_NOTICE;
+		frame.index = kept ? 9 : GY_WIRE_HEADS;
+		at += gy_wire_put(&frame, bytes + at);
+		memcpy(bytes + at, frame.body, frame.bytes);
+		at += frame.bytes;
+	}
+	stranger_say_bytes(&stranger, bytes, at);
+	settle(&stranger, local, COUNT);
+	stranger_close(&stranger);
+	fixture_close();
+	expect_heard(COUNT);
+}
+
+/* Not even of the same message, right behind it. */
+Test(repeat, ends_the_link_behind_a_head_that_is_not_kept)
+{
+	unsigned char bytes[2 * (GY_WIRE_HEAD_BYTES + sizeof(struct number))];
+	const struct number number = { 0 };
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	struct gy_frame frame = frame_to(local, GY_WIRE_NOTICE, &gyre_type_number, &number);
+	size_t at = 0;
+
+	for (int i = 0; i < 2; i++) {
+		frame.index = GY_WIRE_HEADS;
+		at += gy_wire_put(&frame, bytes + at);
+		memcpy(bytes + at, &number, sizeof(number));
+		at += sizeof(number);
+		frame.kind = GY_WIRE_REPEAT;
+	}
+	stranger_say_bytes(&stranger, bytes, at);
+	stranger_expect_end(&stranger);
+	stranger_close(&stranger);
+	fixture_close();
+	expect_heard(1);
 }
 
 Test(repeat, of_an_ask_has_an_id_of_its_own_and_so_has_that_of_its_answer)
