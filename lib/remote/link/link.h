@@ -124,7 +124,8 @@ struct gy_link {
 	uint64_t partial_messages_bytes; /* sum of the whole lengths of @partial_messages */
 	uint64_t consumed_bytes;	 /* frames and fragments that were taken in */
 	uint64_t consumed_frames;	 /* messages that were: whole frames and partial messages */
-	uint64_t announced_bytes; /* of @consumed_bytes, those that the last CREDIT has told */
+	uint64_t announced_bytes;    /* of @consumed_bytes, those that the last CREDIT has told */
+	uint64_t uncredited_tracked; /* asks and answers that came since then */
 
 	/* Life: */
 	struct gy_hello mine;

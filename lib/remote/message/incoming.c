@@ -169,6 +169,7 @@ void gy_incoming_reset(struct gy_link *link)
 	link->consumed_bytes = 0;
 	link->consumed_frames = 0;
 	link->announced_bytes = 0;
+	link->uncredited_tracked = 0;
 }
 
 void gy_incoming_check(const struct gy_link *link)

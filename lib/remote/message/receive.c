@@ -33,8 +33,13 @@
 #include "remote/types.h"
 
 enum { CREDIT_BYTES = 16 };
-/* The part of the window that is credited at once. */
-enum { CREDIT_SHARE = 16 };
+enum {
+	/* The part of the window that is credited at once, */
+	CREDIT_SHARE = 16,
+	/* or the asks and answers: the peer keeps a note of each until then, and what it keeps
+	 * should fit into its cache. */
+	CREDIT_TRACKED = 2048,
+};
 
 /* ---- heads ---- */
 
@@ -428,6 +433,7 @@ static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame,
 		return receive_fragment(link, frame);
 	}
 	count(link, bytes);
+	link->uncredited_tracked += gy_in_flight_is_tracked(frame);
 	if (frame->kind == GY_WIRE_REPEAT || frame->kind == GY_WIRE_REPEAT_ID) {
 		int r = expand_repeat(link, frame);
 
@@ -510,6 +516,7 @@ void gy_receive_send_credit(struct gy_link *link)
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
 
 	link->announced_bytes = link->consumed_bytes;
+	link->uncredited_tracked = 0;
 	gyre_encode_u64(&out, link->consumed_bytes);
 	gyre_encode_u64(&out, link->consumed_frames);
 	gy_link_send_control(link, GY_WIRE_CREDIT, body, sizeof(body));
@@ -523,7 +530,8 @@ void gy_receive_credit_if_due(struct gy_link *link)
 		window = link->theirs.window_bytes;
 	}
 	if (link->stage == GY_LINK_STAGE_OPEN && !link->dialled &&
-	    link->consumed_bytes - link->announced_bytes >= window / CREDIT_SHARE &&
+	    (link->consumed_bytes - link->announced_bytes >= window / CREDIT_SHARE ||
+	     link->uncredited_tracked >= CREDIT_TRACKED) &&
 	    link->consumed_bytes > link->announced_bytes) {
 		gy_receive_send_credit(link);
 	}

@@ -182,6 +182,7 @@ struct chain {
 	enum gy_lane lane;
 	uint32_t count;	  /* 0: there is none, and no first or last */
 	uint64_t counted; /* mail of the chains before */
+	uint64_t tracked; /* asks and answers among those */
 	struct gy_node *first;
 	struct gy_node *last;
 };
@@ -192,6 +193,7 @@ static inline void put_chain(struct gy_home *home, struct chain *chain)
 		gy_house_put_chain(home, chain->house, chain->lane, chain->first, chain->last,
 				   chain->count);
 		chain->counted += chain->count;
+		chain->tracked += chain->lane == GY_LANE_NOTICE ? 0 : chain->count;
 		chain->count = 0;
 	}
 }
@@ -318,10 +320,11 @@ static inline size_t take(struct gy_link *link, struct chain *chain, const unsig
 		       : bytes + take_rest(home, chain, head, at + bytes, count - bytes);
 }
 
-static void count_run(struct gy_link *link, size_t bytes, uint64_t frames)
+static void count_run(struct gy_link *link, size_t bytes, const struct chain *chain)
 {
-	gy_count(&link->links->home->counters.sent, frames);
-	link->consumed_frames += frames;
+	gy_count(&link->links->home->counters.sent, chain->counted);
+	link->consumed_frames += chain->counted;
+	link->uncredited_tracked += chain->tracked;
 	link->consumed_bytes += bytes;
 	link->used_ns = link->links->home->loop.now_ns;
 }
@@ -344,7 +347,7 @@ size_t gy_receive_run(struct gy_link *link, const unsigned char *bytes, size_t c
 	}
 	put_chain(link->links->home, &chain);
 	if (chain.counted > 0) {
-		count_run(link, at, chain.counted);
+		count_run(link, at, &chain);
 	}
 	return at;
 }
