@@ -286,9 +286,31 @@ static void set_future(const struct gy_stack *stack, struct gyre_future *future,
 	future->error = 0;
 }
 
+/* Whether an ask needs no more than to be sent: nothing is missing or special about it. */
+static inline bool is_plain_ask(const struct gy_stack *stack, const struct gyre_mail *mail,
+				const struct gyre_future *future)
+{
+	return gy_likely(is_in_frame(stack, future)) && !gy_mail_is_missing(mail) &&
+	       gy_likely(mail->node.kind == GY_NODE_NEW);
+}
+
+/* Begins such an ask: what is missing then is the deadline of its mail, and its timer. */
+static inline __attribute__((always_inline)) void
+begin_ask(struct gy_stack *stack, struct gy_house *house, struct gy_promise *promise,
+	  struct gyre_address to, struct gyre_mail *mail, struct gyre_future *future)
+{
+	begin(stack, house, promise, gy_origin_of(to), false);
+	future->promise = promise;
+	future->id = promise->id;
+	future->error = 0;
+	mail->node.kind = GY_MAIL_ASK;
+	mail->ask_id = promise->id;
+	gy_mail_from(mail, house);
+}
+
 /*
- * Asks an actor of this loop to which the last mail of the asker went too, where nothing is missing
- * or special: all of that is known before anything is done. @span is that of the time-out.
+ * Asks an actor of this loop to which the last mail of the asker went too: all that is needed for
+ * that is known before anything is done. @span is that of the time-out.
  */
 static inline __attribute__((always_inline)) bool
 ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
@@ -299,8 +321,7 @@ ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	struct gy_house *receiver = house->recent;
 	struct gy_promise *promise;
 
-	if (gy_unlikely(!is_in_frame(stack, future)) || gy_mail_is_missing(mail) ||
-	    gy_unlikely(mail->node.kind != GY_NODE_NEW) || gy_unlikely(span == 0) ||
+	if (!is_plain_ask(stack, mail, future) || gy_unlikely(span == 0) ||
 	    gy_unlikely(!gy_is_here(home, to)) || gy_unlikely(!gy_house_is_named(receiver, to)) ||
 	    gy_unlikely(receiver->limit != 0)) {
 		return false;
@@ -309,18 +330,37 @@ ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	if (gy_unlikely(promise == NULL)) {
 		return false;
 	}
-	begin(stack, house, promise, gy_origin_of(to), false);
-	gy_timer_start_lazy(&home->loop.wheel, &promise->timer, timeout_ns);
-	future->promise = promise;
-	future->id = promise->id;
-	future->error = 0;
 	mail = gy_mail_given_new(home, mail);
-	mail->node.kind = GY_MAIL_ASK;
-	mail->ask_id = promise->id;
-	gy_mail_from(mail, house);
+	begin_ask(stack, house, promise, to, mail, future);
+	gy_timer_start_lazy(&home->loop.wheel, &promise->timer, timeout_ns);
 	mail->deadline = gy_deadline_at(home->loop.now_ns, span);
 	gy_count(&home->counters.sent, 1);
 	gy_house_put(home, receiver, mail, GY_LANE_ASK);
+	return true;
+}
+
+/* Asks an actor of another loop or node: likewise. */
+static inline __attribute__((always_inline)) bool
+ask_elsewhere(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+	      uint64_t timeout_ns, struct gyre_future *future)
+{
+	struct gy_home *home = stack->home;
+	struct gy_promise *promise;
+
+	if (gy_unlikely(gy_is_here(home, to)) || !is_plain_ask(stack, mail, future) ||
+	    gy_unlikely(timeout_ns == 0) || gy_unlikely(timeout_ns == GYRE_FOREVER)) {
+		return false;
+	}
+	promise = gy_promise_take(home);
+	if (gy_unlikely(promise == NULL)) {
+		return false;
+	}
+	mail = gy_mail_given_new(home, mail);
+	begin_ask(stack, stack->house, promise, to, mail, future);
+	gy_timer_start_lazy(&home->loop.wheel, &promise->timer, timeout_ns);
+	mail->deadline = gy_patience(timeout_ns);
+	number(promise);
+	(void)gy_send_away(home, to, mail);
 	return true;
 }
 
@@ -334,6 +374,9 @@ static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, str
 	struct gy_promise *promise;
 	int result;
 
+	if (ask_elsewhere(s, to, mail, timeout_ns, ret_future)) {
+		return 0;
+	}
 	if (gy_house_finds_another(home, s->house, to) &&
 	    ask_here(s, to, mail, timeout_ns, gy_patience_span(gy_patience(timeout_ns)),
 		     ret_future)) {
