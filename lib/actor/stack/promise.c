@@ -321,8 +321,8 @@ ask_here(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *mail,
 	struct gy_house *receiver = house->recent;
 	struct gy_promise *promise;
 
-	if (!is_plain_ask(stack, mail, future) || gy_unlikely(span == 0) ||
-	    gy_unlikely(!gy_is_here(home, to)) || gy_unlikely(!gy_house_is_named(receiver, to)) ||
+	if (gy_unlikely(!gy_is_here(home, to)) || !is_plain_ask(stack, mail, future) ||
+	    gy_unlikely(span == 0) || gy_unlikely(!gy_house_is_named(receiver, to)) ||
 	    gy_unlikely(receiver->limit != 0)) {
 		return false;
 	}
@@ -364,19 +364,16 @@ ask_elsewhere(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *
 	return true;
 }
 
-/* gyre_ask() where ask_here() does not serve, with the time-out that counts. */
-static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, struct gyre_address to,
-						   struct gyre_mail *mail, uint64_t timeout_ns,
-						   struct gyre_future *ret_future)
+/* gyre_ask() where something is missing or special. */
+static __attribute__((noinline)) int ask_in_full(struct gyre_stack *stack, struct gyre_address to,
+						 struct gyre_mail *mail, uint64_t timeout_ns,
+						 struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_home *home = s->home;
 	struct gy_promise *promise;
 	int result;
 
-	if (ask_elsewhere(s, to, mail, timeout_ns, ret_future)) {
-		return 0;
-	}
 	if (gy_house_finds_another(home, s->house, to) &&
 	    ask_here(s, to, mail, timeout_ns, gy_patience_span(gy_patience(timeout_ns)),
 		     ret_future)) {
@@ -406,6 +403,17 @@ static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, str
 		(void)gy_send_away(home, to, mail);
 	}
 	return 0; /* what has become of it, the future will tell */
+}
+
+/* gyre_ask() where ask_here() does not serve, with the time-out that counts. */
+static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, struct gyre_address to,
+						   struct gyre_mail *mail, uint64_t timeout_ns,
+						   struct gyre_future *ret_future)
+{
+	if (gy_likely(ask_elsewhere(gy_stack_of(stack), to, mail, timeout_ns, ret_future))) {
+		return 0;
+	}
+	return ask_in_full(stack, to, mail, timeout_ns, ret_future);
 }
 
 /* The asker of the running message has given up, so nothing is sent. */

@@ -317,6 +317,7 @@ static int receive_forwarded(struct gy_link *link, const struct gy_frame *frame)
 
 static int receive_whole(struct gy_link *link, const struct gy_frame *frame)
 {
+	link->uncredited_tracked += gy_in_flight_is_tracked(frame);
 	switch (frame->kind) {
 	case GY_WIRE_NOTICE:
 		if (gy_unlikely(frame->type == GY_ID_FORWARDED)) {
@@ -433,7 +434,6 @@ static inline int receive_accepted(struct gy_link *link, struct gy_frame *frame,
 		return receive_fragment(link, frame);
 	}
 	count(link, bytes);
-	link->uncredited_tracked += gy_in_flight_is_tracked(frame);
 	if (frame->kind == GY_WIRE_REPEAT || frame->kind == GY_WIRE_REPEAT_ID) {
 		int r = expand_repeat(link, frame);
 

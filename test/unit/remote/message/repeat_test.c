@@ -385,9 +385,9 @@ static void expect_heard(uint32_t count)
 static struct gyre_address open_in(struct stranger *stranger, const struct gyre_class *class)
 {
 	struct gyre_address local =
-		stranger_open_with(&(struct gyre_node_options){ .heartbeat_ns = GYRE_SECONDS(5),
-								.suspect_ns = GYRE_SECONDS(50),
-								.down_ns = GYRE_SECONDS(100) },
+		stranger_open_with(&(struct gyre_node_options){ .heartbeat_ns = GYRE_SECONDS(60),
+								.suspect_ns = GYRE_SECONDS(600),
+								.down_ns = GYRE_SECONDS(900) },
 				   class);
 
 	stranger_meet(stranger);
@@ -532,6 +532,35 @@ Test(repeat, of_an_ask_has_an_id_of_its_own_and_so_has_that_of_its_answer)
 	stranger_close(&out);
 	stranger_close(&stranger);
 	fixture_close();
+}
+
+/* Long before their bytes would be worth it; nobody waits for these. */
+Test(repeat, of_answers_is_credited_when_there_are_many)
+{
+	enum { ANSWERS = 2048 };
+	static unsigned char bytes[ANSWERS * (GY_WIRE_HEAD_BYTES_MAX + sizeof(struct number))];
+	const struct number number = { 0 };
+	struct stranger stranger;
+	struct gyre_address local = open_in(&stranger, &ear_class);
+	struct gyre_decoder in;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < ANSWERS; i++) {
+		struct gy_frame frame = frame_to(local, GY_WIRE_REPLY, &gyre_type_number, &number);
+
+		frame.kind = i == 0 ? GY_WIRE_REPLY : GY_WIRE_REPEAT_ID;
+		at += gy_wire_put(&frame, bytes + at);
+		memcpy(bytes + at, &number, sizeof(number));
+		at += sizeof(number);
+	}
+	stranger_say_bytes(&stranger, bytes, at);
+	stranger_expect(&stranger, GY_WIRE_CREDIT);
+	in = (struct gyre_decoder){ .at = stranger.frame.body, .left = stranger.frame.bytes };
+	cr_assert_eq(gyre_decode_u64(&in), at);
+	cr_assert_eq(gyre_decode_u64(&in), ANSWERS);
+	stranger_close(&stranger);
+	fixture_close();
+	cr_assert_eq(fixture.lost[GYRE_DROP_LATE], ANSWERS);
 }
 
 Test(repeat, is_lost_where_nobody_is)
