@@ -76,16 +76,26 @@ void gy_in_flight_add(struct gy_link *link, const struct gy_frame *frame)
 	gy_in_flight_put(&link->in_flight, item);
 }
 
+/* They end in the order in which they stand, so that few of them need to be looked at. */
 void gy_in_flight_acknowledge(struct gy_link *link)
 {
 	struct gy_in_flight *in_flight = &link->in_flight;
+	uint32_t arrived = 0;
+	uint32_t unknown = in_flight->count;
 
-	while (in_flight->count > 0 &&
-	       in_flight->items[in_flight->first].end + link->fragment_bytes <=
-		       link->credited_bytes) {
-		in_flight->first = (in_flight->first + 1) & (in_flight->size - 1);
-		in_flight->count--;
+	while (unknown > 0) {
+		uint32_t half = unknown / 2;
+
+		if (at(in_flight, arrived + half)->end + link->fragment_bytes <=
+		    link->credited_bytes) {
+			arrived += half + 1;
+			unknown -= half + 1;
+		} else {
+			unknown = half;
+		}
 	}
+	in_flight->first = (in_flight->first + arrived) & (in_flight->size - 1);
+	in_flight->count -= arrived;
 }
 
 /* ---- losses ---- */
