@@ -127,9 +127,14 @@ static __attribute__((noinline)) int route_slow(struct gy_home *home, struct gyr
 static __attribute__((noinline)) int route_by_head(struct gy_home *home, struct gy_link *link,
 						   struct gyre_address to, struct gyre_mail *mail)
 {
-	uint32_t index = gy_head_index(&link->heads, to, mail);
-	struct gy_sent_head *head = &link->heads.sent[index];
+	struct gy_sent_head *head;
+	uint32_t index;
 
+	if (gy_unlikely(link->direct_end == NULL)) {
+		return route_slow(home, to, mail); /* the first of a phase, above all */
+	}
+	index = gy_head_index(&link->heads, to, mail);
+	head = &link->heads.sent[index];
 	link->last_index = index;
 	if (gy_likely(gy_encode_is_repeat(link, head, to, mail))) {
 		return gy_encode_repeat(link, head, mail);
