@@ -45,6 +45,7 @@ struct gy_tls {
 	struct gyre_buffer *out; /* encrypted, and not with the channel */
 	struct gyre_buffer *withheld; /* written before the handshake was done */
 	struct gy_page *page;	      /* to decrypt into while much comes; NULL for pool pages */
+	uint8_t little;		      /* times in a row that little has waited to be decrypted */
 	struct gy_deferred deferred;
 	struct gy_timer timer; /* of the handshake */
 	uint64_t handshake_ns;

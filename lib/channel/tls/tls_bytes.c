@@ -7,11 +7,12 @@
  *
  * A record costs some bytes and a fixed time, so small slices are first joined into whole records.
  *
- * While a channel receives much at a time (large_receive.c), records are decrypted into a page that
- * has room for two: each with one call, and frames that the peer has put into one record lie
- * together here too. The page is used again as soon as nobody has any of it. OpenSSL frees its own
- * buffers after each record, for connections are mostly idle; it keeps them while records come and
- * go one after the other.
+ * While much comes at a time, records are decrypted into a page that has room for two: each with
+ * one call, and frames that the peer has put into one record lie together here too. That is so for
+ * a channel that receives into a large page (large_receive.c), and between nodes from when half a
+ * record waits to be decrypted until there was less several times. The page is used again as soon
+ * as nobody has any of it. OpenSSL frees its own buffers after each record, for connections are
+ * mostly idle; it keeps them while records come and go one after the other.
  */
 #include <openssl/err.h>
 #include <string.h>
@@ -167,7 +168,11 @@ int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data)
 
 /* ---- inwards ---- */
 
-enum { PAGE_BYTES = 2 * GY_TLS_RECORD_BYTES_MAX };
+enum {
+	PAGE_BYTES = 2 * GY_TLS_RECORD_BYTES_MAX,
+	MUCH_BYTES = GY_TLS_RECORD_BYTES_MAX / 2,
+	LITTLE_TIMES = 8,
+};
 
 void gy_tls_drop_page(struct gy_tls *tls)
 {
@@ -178,13 +183,32 @@ void gy_tls_drop_page(struct gy_tls *tls)
 	}
 }
 
+/* Whether a page is worth it, with what waits to be decrypted. */
+static bool wants_page(struct gy_tls *tls)
+{
+	if (tls->channel->large_page != NULL) {
+		return true;
+	}
+	if (!gy_tls_context_is_keyed(tls->context)) {
+		return false;
+	}
+	if (tls->in != NULL && tls->in->bytes >= MUCH_BYTES) {
+		tls->little = 0;
+		return true;
+	}
+	tls->little = (uint8_t)(tls->little + (tls->little < LITTLE_TIMES));
+	return tls->page != NULL && tls->little < LITTLE_TIMES;
+}
+
 /* Whether there is a page to decrypt into of which nobody has any. */
 static bool have_page(struct gy_tls *tls)
 {
-	if (tls->channel->large_page == NULL || (tls->page != NULL && tls->page->references > 1)) {
+	bool wanted = wants_page(tls);
+
+	if (!wanted || (tls->page != NULL && tls->page->references > 1)) {
 		gy_tls_drop_page(tls);
 	}
-	if (tls->channel->large_page != NULL && tls->page == NULL) {
+	if (wanted && tls->page == NULL) {
 		tls->page = gy_page_get_of(&tls->channel->channels->pools, PAGE_BYTES);
 		if (tls->page != NULL) {
 			tls->page->used = tls->page->bytes; /* nothing is appended there */

@@ -34,7 +34,7 @@ static int64_t decode(struct gyre_handler_context *ctx, const struct gyre_buffer
 
 static const struct gyre_frame_decoder decoder = { .decode = decode };
 
-static void begin(void)
+static void begin_with(const struct gyre_frame_decoder *of_server_decoder)
 {
 	struct gy_tls_key key;
 	struct gyre_tls_options of_client = { .any_name = true };
@@ -44,15 +44,27 @@ static void begin(void)
 	cr_assert_eq(gy_tls_context_create_keyed(NULL, &key, 1, &context), 0);
 	tls_rig_init(&server);
 	tls_rig_init(&client);
-	cr_assert_eq(
-		gyre_frame_decoder_add(&server.rig.channel, GYRE_BEFORE("last"), &decoder, NULL),
-		0);
+	if (of_server_decoder != NULL) {
+		cr_assert_eq(gyre_frame_decoder_add(&server.rig.channel, GYRE_BEFORE("last"),
+						    of_server_decoder, NULL),
+			     0);
+	}
 	of_client.context = context;
 	of_server.context = context;
 	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &of_server), 0);
 	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &of_client), 0);
 	tls_rig_settle(&client, &server, WHOLE);
 	cr_assert_eq(server.sessions, 1);
+}
+
+static void begin(void)
+{
+	begin_with(&decoder);
+}
+
+static void begin_plainly(void)
+{
+	begin_with(NULL);
 }
 
 static void end(void)
@@ -99,4 +111,38 @@ Test(tls_frames, are_not_judged_at_an_end_that_was_not_announced, .init = begin,
 	send_text("1a3bc", WHOLE);
 	codec_rig_end(&server.rig);
 	expect("[a]", 0);
+}
+
+/* ---- where they are decrypted to ---- */
+
+enum { RECORD_BYTES = 15000, LITTLE_TIMES = 8 };
+
+static void send_record(void)
+{
+	static char record[RECORD_BYTES];
+
+	cr_assert_eq(tls_rig_write(&client, record, sizeof(record)), 0);
+	tls_rig_settle(&client, &server, WHOLE);
+}
+
+Test(tls_page, takes_whole_records_while_much_comes, .init = begin_plainly, .fini = end)
+{
+	const struct gy_tls *tls = gy_tls_of(&server.rig.channel);
+	size_t little = 0;
+
+	send_text("little", WHOLE);
+	cr_assert_null(tls->page);
+	for (size_t i = 1; i <= 4; i++) {
+		send_record();
+		cr_assert_not_null(tls->page);
+		cr_assert_eq(tls->page->references, 1, "nobody has any of it");
+		cr_assert_eq(server.rig.log.bytes_count, strlen("little") + i * RECORD_BYTES);
+	}
+	while (tls->page != NULL) {
+		send_text("l", WHOLE);
+		little++;
+	}
+	cr_assert_leq(little, LITTLE_TIMES);
+	cr_assert_gt(little, 1, "little that comes between does not end it");
+	cr_assert_eq(server.rig.log.bytes_count, strlen("little") + 4 * RECORD_BYTES + little);
 }
