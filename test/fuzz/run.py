@@ -50,7 +50,7 @@ def frame(kind, head, body, index=0):
     return struct.pack("<I", word) + head + body
 
 
-def hello(version=6, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
+def hello(version=7, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
           over=0, address=b""):
     body = struct.pack("<IHHHHQIHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
                        over, 0, 0, flags, 1 << 24, 1 << 22, dial)
@@ -143,9 +143,10 @@ def link_streams():
     services += [message(9, 0x75, layout_of(0, 8), number), message(6, 0x74, tail_layout_of(0, 4, 4, 1, 0), b"\0\0\0\0")]
     ask = struct.pack("<Q", 10)
     heads = [frame(14, b"", number, 300), message(6, *sizes, number, index=300), frame(14, b"", number, 300),
-             frame(14, b"", number, 300), message(8, *sizes, number, index=511), frame(16, ask, number, 511),
-             frame(16, ask, number, 511), message(6, *sizes, number, index=512), frame(14, b"", number, 300),
-             frame(14, b"", number, 301)]
+             frame(14, b"", number, 300), message(8, *sizes, number, index=1022), frame(16, ask, number, 1022),
+             frame(16, ask, number, 1022), message(6, *sizes, number, index=1023), message(8, *sizes, number, index=1023),
+             message(6, *texts, text, index=1023), message(6, *sizes, number, index=1023), frame(14, b"", number, 300),
+             frame(14, b"", number, 1023), frame(14, b"", number, 301)]
     orders = [message(7, order, 0, b"") for order in (0x0A, 0x0A, 0x0B, 4, 3)]
     causes = [struct.pack("<II", *one) + body
               for one, body in ((sizes, number), (texts, text), (tails, values(3)), (tails, values(3, 4)),
