@@ -345,13 +345,12 @@ ask_elsewhere(struct gy_stack *stack, struct gyre_address to, struct gyre_mail *
 	      uint64_t timeout_ns, struct gyre_future *future)
 {
 	struct gy_home *home = stack->home;
-	struct gy_promise *promise;
+	struct gy_promise *promise = gy_unlikely(gy_is_here(home, to)) ||
+						     !is_plain_ask(stack, mail, future) ||
+						     gy_unlikely(timeout_ns - 1 >= GYRE_FOREVER - 1)
+					     ? NULL
+					     : gy_promise_take(home);
 
-	if (gy_unlikely(gy_is_here(home, to)) || !is_plain_ask(stack, mail, future) ||
-	    gy_unlikely(timeout_ns == 0) || gy_unlikely(timeout_ns == GYRE_FOREVER)) {
-		return false;
-	}
-	promise = gy_promise_take(home);
 	if (gy_unlikely(promise == NULL)) {
 		return false;
 	}
@@ -410,10 +409,9 @@ static __attribute__((noinline)) int ask_otherwise(struct gyre_stack *stack, str
 						   struct gyre_mail *mail, uint64_t timeout_ns,
 						   struct gyre_future *ret_future)
 {
-	if (gy_likely(ask_elsewhere(gy_stack_of(stack), to, mail, timeout_ns, ret_future))) {
-		return 0;
-	}
-	return ask_in_full(stack, to, mail, timeout_ns, ret_future);
+	return gy_likely(ask_elsewhere(gy_stack_of(stack), to, mail, timeout_ns, ret_future))
+		       ? 0
+		       : ask_in_full(stack, to, mail, timeout_ns, ret_future);
 }
 
 /* The asker of the running message has given up, so nothing is sent. */
