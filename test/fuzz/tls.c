@@ -23,7 +23,7 @@ static void hear_nothing(const struct gyre_log_line *line, void *arg)
 	(void)arg;
 }
 
-static const struct gy_log silence = { hear_nothing, NULL, GYRE_LOG_ERROR };
+static const struct gy_log silence = { .write = hear_nothing, .level = GYRE_LOG_ERROR };
 
 static struct gyre_tls_context *context_of(const struct tls_cert *cert, const struct tls_cert *ca)
 {
