@@ -88,19 +88,49 @@ class Test(planted.PlantedTest):
         os.remove(self.path("log"))
         self.assertEqual(processes(self.run_it("--quick")[2]), [2 * processors])
 
+    def describe(self, targets, tests):
+        """What meson tells of each build that it configures."""
+        shutil.rmtree(self.path("described"), ignore_errors=True)
+        self.plant("described/intro-targets.json", json.dumps(targets))
+        self.plant("described/intro-tests.json", json.dumps(tests))
+        self.plant("described/meson-info.json", json.dumps({"directories": {"source": self.root}}))
+
+    @staticmethod
+    def built(log, top):
+        """The targets that ninja was last given for the build @top."""
+        return [line.split()[3:] for line in log.splitlines() if line.startswith(f"ninja -C {top}")][-1]
+
     def test_builds_only_what_is_run_where_not_all_is(self):
         for name in ("asan", "tsan", "debug"):
             top = os.path.join(self.root, "build-test", name)
-            targets = [{"id": target + "@exe", "build_by_default": target == "app", "filename": [f"{top}/{target}"]}
+            targets = [{"id": target + "@exe", "build_by_default": target == "app", "filename": [f"{top}/{target}"],
+                        "defined_in": self.path("apps/meson.build")}
                        for target in ("app", "unit-x", "stress-x", "cpp-x")]
-            tests = [{"suite": ["gyre:" + suite], "depends": [suite + "-x@exe"]} for suite in ("unit", "stress", "cpp")]
-            shutil.rmtree(self.path("described"), ignore_errors=True)
-            self.plant("described/intro-targets.json", json.dumps(targets))
-            self.plant("described/intro-tests.json", json.dumps(tests))
+            tests = [{"name": "x", "suite": ["gyre:" + suite], "depends": [suite + "-x@exe"]}
+                     for suite in ("unit", "stress", "cpp")]
+            self.describe(targets, tests)
             shutil.rmtree(self.path("build-test"), ignore_errors=True)
             _, _, log = self.run_it()
-            found = [line.split()[3:] for line in log.splitlines() if line.startswith(f"ninja -C {top}")][-1]
-            self.assertEqual(found, {"asan": ["app", "unit-x"], "tsan": ["app", "stress-x"], "debug": []}[name])
+            self.assertEqual(self.built(log, top), {"asan": ["app", "unit-x"], "tsan": ["app", "stress-x"], "debug": []}[name])
+
+    def test_lets_clang_leave_out_what_it_compiles_with_sanitizers(self):
+        top = os.path.join(self.root, "build-test", "clang")
+        targets = [{"id": name + "@exe", "build_by_default": True, "filename": [f"{top}/{name}"],
+                    "defined_in": f"{self.root}/{folder}/meson.build"}
+                   for name, folder in (("lib", "lib"), ("app", "apps"), ("speed", "perf"), ("unit-net", "test"),
+                                        ("unit-base", "test"), ("model", "test/model"))]
+        tests = [{"name": name, "suite": ["gyre:unit"], "depends": [f"unit-{name}@exe"]} for name in ("net", "base")]
+        self.describe(targets, tests)
+        _, _, log = self.run_it()
+        self.assertEqual(self.built(log, top), ["lib", "speed", "unit-net", "model"])
+        self.assertRegex(log, r"meson setup \S*/tsan .*--werror")
+        # gcc's thread sanitizer leaves what it compiles to clang.
+        shutil.rmtree(self.path("build-test"))
+        os.remove(self.path("log"))
+        self.compiler("clang", "exit 1")
+        _, _, log = self.run_it()
+        self.assertEqual(self.built(log, top), [])
+        self.assertNotRegex(log, r"meson setup \S*/tsan .*--werror")
 
     def test_does_only_the_first_when_in_a_hurry(self):
         status, lines, log = self.run_it("--quick")
