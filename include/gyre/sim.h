@@ -107,8 +107,9 @@ typedef bool (*gyre_sim_when_fn)(void *arg);
  * gyre_sim_check_fn() - what must be true after each event
  * @arg: that of gyre_sim_check()
  *
- * Called between two events: in no phase of a loop, and not re-entered. It may look at systems from
- * outside, by what does not wait. The last call is before gyre_sim_destroy().
+ * Called between two events: in no phase of a loop, and not re-entered. What comes for a task and
+ * lets it go on is one event with the turn that it has then. It may look at systems from outside,
+ * by what does not wait. The last call is before gyre_sim_destroy().
  *
  * Return: NULL, or a text of what is wrong, which ends the run.
  */

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "base/macros.h"
+#include "base/reader.h"
+#include "loop/foreign_nodes.h"
 #include "sim/scheduler.h"
 
 struct check {
@@ -29,14 +32,30 @@ int gyre_sim_check(struct gyre_sim *sim, const char *name, gyre_sim_check_fn cal
 	return 0;
 }
 
+/* Exchanges what the observer has for itself in gyre with what the program outside has: after an
+ * even number of calls all is as before. */
+static inline void exchange(struct gy_sim_task_locals *other)
+{
+	struct gy_foreign_mine *foreign_mine = gy_foreign_mine;
+	uint32_t reader_reasons = gy_reader_reasons;
+
+	gy_foreign_mine = other->foreign_mine;
+	gy_reader_reasons = other->reader_reasons;
+	other->foreign_mine = foreign_mine;
+	other->reader_reasons = reader_reasons;
+}
+
 bool gy_sim_checks_run(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg)
 {
+	struct gy_sim_task *observer = &sim->scheduler->observer;
 	bool answer = false;
 
 	if (when == NULL && gy_list_empty(&sim->checks)) {
 		return false;
 	}
-	gy_sim_task_observe(&sim->scheduler->observer, true);
+	gy_assert(gy_sim_here == NULL);
+	exchange(&observer->locals);
+	gy_sim_here = observer;
 	for (struct gy_list *item = sim->checks.next; item != &sim->checks; item = item->next) {
 		const struct check *check = gy_container_of(item, struct check, of_sim);
 		const char *wrong = check->call(check->arg);
@@ -48,7 +67,9 @@ bool gy_sim_checks_run(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg)
 	if (when != NULL && sim->failure[0] == '\0') {
 		answer = when(arg);
 	}
-	gy_sim_task_observe(&sim->scheduler->observer, false);
+	gy_assert(gy_sim_here == observer);
+	exchange(&observer->locals);
+	gy_sim_here = NULL;
 	return answer;
 }
 

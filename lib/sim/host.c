@@ -18,7 +18,11 @@ static const uint64_t clock_base_ns = UINT64_C(1000000000);
 static const uint64_t detached_max_ns = UINT64_C(1000000000);
 static const uint64_t detached_look_ns = 1000000;
 
-enum { SKEW_MAX = 100, DISK_WAITS = 2 };
+enum {
+	SKEW_MAX = 100,
+	DISK_WAITS = 2,
+	RATE_BITS = 63,
+};
 
 static bool has_detached(const struct gy_sim_host *host)
 {
@@ -227,10 +231,20 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	host->goes_down = false;
 }
 
+void gy_sim_host_set_skew(struct gy_sim_host *host, int32_t skew)
+{
+	const unsigned __int128 one = (unsigned __int128)1 << RATE_BITS;
+	uint64_t rate = million + (uint64_t)(int64_t)skew;
+
+	host->clock_rate = (uint64_t)(one * rate / million);
+	host->clock_inverse = (uint64_t)(one * one / host->clock_rate);
+}
+
 struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyre_sim_boot_fn boot,
 				     void *arg)
 {
 	struct gy_sim_host *host = (struct gy_sim_host *)gy_sim_get(sizeof(*host));
+	int32_t skew;
 
 	gy_assert(sim->hosts_count < GY_SIM_HOSTS_MAX && strlen(name) < GY_SIM_NAME_BYTES);
 	host->sim = sim;
@@ -238,9 +252,8 @@ struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyr
 	host->boot = boot;
 	host->arg = arg;
 	memcpy(host->name, name, strlen(name) + 1);
-	host->clock_skew = (int32_t)gy_sim_choose(sim, 2 * SKEW_MAX + 1);
-	host->clock_skew =
-		host->clock_skew > SKEW_MAX ? SKEW_MAX - host->clock_skew : host->clock_skew;
+	skew = (int32_t)gy_sim_choose(sim, 2 * SKEW_MAX + 1);
+	gy_sim_host_set_skew(host, skew > SKEW_MAX ? SKEW_MAX - skew : skew);
 	gy_list_init(&host->tasks);
 	gy_list_init(&host->memory);
 	gy_list_init(&host->hash_tables);
@@ -267,15 +280,9 @@ void gy_sim_host_destroy(struct gy_sim_host *host)
 
 /* ---- clocks ---- */
 
-static uint64_t rate_of(const struct gy_sim_host *host)
-{
-	return million + (uint64_t)(int64_t)host->clock_skew;
-}
-
-/* By whole parts and the rest, neither of which is too large for 64 bits. */
 static uint64_t skewed(const struct gy_sim_host *host, uint64_t ns)
 {
-	return ns / million * rate_of(host) + ns % million * rate_of(host) / million;
+	return (uint64_t)((unsigned __int128)ns * host->clock_rate >> RATE_BITS);
 }
 
 uint64_t gy_sim_host_clock(const struct gy_sim_host *host)
@@ -291,9 +298,13 @@ uint64_t gy_sim_host_date(const struct gy_sim_host *host)
 /* When a clock shows @ns after its base; not earlier. */
 static uint64_t unskewed(const struct gy_sim_host *host, uint64_t ns)
 {
-	uint64_t rate = rate_of(host);
+	uint64_t when_ns = (uint64_t)((unsigned __int128)ns * host->clock_inverse >> RATE_BITS);
 
-	return ns / rate * million + (ns % rate * million + rate - 1) / rate;
+	/* Both numbers are rounded down, so it may be too early by little, never late. */
+	while (skewed(host, when_ns) < ns) {
+		when_ns++;
+	}
+	return when_ns;
 }
 
 uint64_t gy_sim_host_when(const struct gy_sim_host *host, uint64_t clock_ns)

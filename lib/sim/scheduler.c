@@ -82,14 +82,13 @@ bool gy_sim_wait(struct gy_sim_queue *queue, uint64_t until_ns, const char *what
 	task->state = GY_SIM_TASK_WAITING;
 	task->waits_for = what;
 	gy_list_append(&queue->tasks, &task->of_queue);
-	gy_sim_timer_start(sim, &task->timer, until_ns);
+	gy_sim_task_start_timer(task, until_ns);
 	gy_sim_task_switch_back(task);
 	return task->woken;
 }
 
 static void wake(struct gy_sim_task *task)
 {
-	gy_sim_timer_stop(task->sim, &task->timer);
 	gy_list_remove(&task->of_queue);
 	task->woken = true;
 	gy_sim_task_ready(task);
@@ -162,9 +161,9 @@ static void tell_one(const struct gy_sim_task *task, void (*tell)(const char *li
 
 	if (task->state == GY_SIM_TASK_ENDED) {
 		does = "has ended, and waits to be joined";
-	} else if (task->state == GY_SIM_TASK_WAITING && task->timer.place != 0) {
+	} else if (task->state == GY_SIM_TASK_WAITING && task->until_ns != UINT64_MAX) {
 		(void)snprintf(until, sizeof(until), ", until %.6f s",
-			       (double)task->timer.at_ns / 1e9);
+			       (double)task->until_ns / 1e9);
 	}
 	(void)snprintf(line, sizeof(line), "%s: task %u%s%s %s%s%s%s%s", task->host->name,
 		       task->number, task->name[0] == '\0' ? "" : " ", task->name,
@@ -268,17 +267,20 @@ void gy_sim_tasks_leave(struct gy_sim_host *host)
 	}
 }
 
-/* The next thing that happens before @until_ns. */
-static void do_one(struct gyre_sim *sim, uint64_t until_ns)
+/*
+ * The next thing that happens before @until_ns. Returns whether a check may see something new by
+ * it: what has come for a task that goes on next is seen when that has had its turn.
+ */
+static bool do_one(struct gyre_sim *sim, uint64_t until_ns)
 {
 	struct gy_sim_timer *timer = gy_sim_timer_first(sim->scheduler);
 	uint64_t next_ns = timer == NULL ? UINT64_MAX : timer->at_ns;
+	bool is_turn = next_ns > sim->now_ns && sim->scheduler->ready_count > 0;
 
-	if (next_ns > sim->now_ns && sim->scheduler->ready_count > 0) {
+	if (is_turn) {
 		give_turn(sim, choose(sim));
 	} else if (next_ns >= until_ns && next_ns > sim->now_ns) {
 		sim->now_ns = until_ns;
-		return;
 	} else {
 		sim->now_ns = next_ns > sim->now_ns ? next_ns : sim->now_ns;
 		gy_sim_timer_stop(sim, timer);
@@ -286,12 +288,16 @@ static void do_one(struct gyre_sim *sim, uint64_t until_ns)
 		timer->fire(timer);
 	}
 	gy_sim_net_deliver(sim);
+	return is_turn || sim->scheduler->ready_count == 0;
 }
 
 int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint64_t until_ns)
 {
+	bool is_new = true;
+
 	for (;;) {
-		bool answer = gy_sim_checks_run(sim, when, arg);
+		bool is_late = sim->now_ns >= until_ns;
+		bool answer = (is_new || is_late) && gy_sim_checks_run(sim, when, arg);
 
 		if (sim->failure[0] != '\0') {
 			return -ENOTRECOVERABLE;
@@ -299,9 +305,9 @@ int gy_sim_schedule(struct gyre_sim *sim, gyre_sim_when_fn when, void *arg, uint
 		if (answer) {
 			return 0;
 		}
-		if (sim->now_ns >= until_ns) {
+		if (is_late) {
 			return -ETIMEDOUT;
 		}
-		do_one(sim, until_ns);
+		is_new = do_one(sim, until_ns);
 	}
 }

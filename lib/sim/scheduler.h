@@ -48,9 +48,10 @@ struct gy_sim_task {
 	/* What a wait has taken, and gives back also where it never ends. */
 	struct gy_sim_file *file;
 	void *scratch;
-	struct gy_sim_timer timer;
-	uint32_t number; /* of the host's tasks */
-	uint32_t serial; /* of all tasks that there ever were; from 1 on */
+	uint64_t until_ns;	   /* that it waits at most */
+	struct gy_sim_timer timer; /* fires then, or before */
+	uint32_t number;	   /* of the host's tasks */
+	uint32_t serial;	   /* of all tasks that there ever were; from 1 on */
 	char name[GY_SIM_TASK_NAME_BYTES];
 	void *(*run)(void *arg);
 	void *arg;
@@ -79,6 +80,7 @@ struct gy_sim_scheduler {
 	uint32_t timers_count;
 	uint32_t timers_room;
 	uint64_t timer_number;
+	uint64_t until_ns;					 /* the end of gyre_sim_run() */
 	struct gy_list rows[GY_SIM_ROWS];			 /* of timers, each by time */
 	struct gy_sim_queue at_addresses[GY_SIM_ADDRESS_QUEUES]; /* of mutexes, conditions */
 	struct gy_list stacks;					 /* that nobody uses */
@@ -105,14 +107,13 @@ void gy_sim_task_switch_to(struct gy_sim_task *task);
 _Noreturn void gy_sim_task_exit(void);
 /* Back to the scheduler. In a task. */
 void gy_sim_task_switch_back(struct gy_sim_task *task);
+/* Lets a task that waits go on at @until_ns; UINT64_MAX: never. */
+void gy_sim_task_start_timer(struct gy_sim_task *task, uint64_t until_ns);
 /* Calls the functions that end what the task has by pthread_setspecific(): in its name, but on the
  * stack of the scheduler or its own. */
 void gy_sim_task_end_specifics(struct gy_sim_task *task);
 /* Has calls be made in the name of a task without its stack; gives what was before. */
 struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task);
-/* The same for the observer, between two events and so often that it has to be cheap: it turns no
- * loop, and nobody minds its errno. */
-void gy_sim_task_observe(struct gy_sim_task *observer, bool begins);
 
 /* ---- timers.c ---- */
 

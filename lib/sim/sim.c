@@ -31,8 +31,7 @@ static void digest_number(struct gyre_sim *sim, uint64_t number)
 
 void gy_sim_note(struct gyre_sim *sim, uint64_t a, uint64_t b)
 {
-	digest_number(sim, sim->now_ns);
-	digest_number(sim, a << 32 | b);
+	digest_number(sim, sim->now_ns * UINT64_C(0x100000001b3) ^ (a << 32 | b));
 }
 
 static void digest_text(struct gyre_sim *sim, const char *text)

@@ -89,6 +89,7 @@ struct gyre_sim {
 	uint32_t hosts_count;
 	struct gy_sim_host *hosts[GY_SIM_HOSTS_MAX];
 	struct gy_sim_net *net;
+	bool has_own_packets; /* of hosts to themselves, that are to come before anybody looks */
 	struct gy_sim_decisions *decisions;
 	uint64_t places_left[GY_SIM_PAUSES]; /* to be passed before the next pause */
 	struct gy_sim_scheduler *scheduler;
@@ -217,7 +218,8 @@ struct gy_sim_host {
 	struct gy_sim_task *main; /* that runs @boot */
 	struct gy_sim_rcu *rcu;
 	uint64_t clock_base_ns; /* of its monotonic clock */
-	int32_t clock_skew;	/* that it runs faster, in a million */
+	uint64_t clock_rate;	/* how fast it runs: a fraction of 2^63 */
+	uint64_t clock_inverse; /* 2^63 divided by that, likewise */
 	struct gy_sim_slot
 		*slots[GY_SIM_SLOT_PAGES]; /* descriptors by number; NULL: all are free */
 	uint32_t descriptors_max;
@@ -235,6 +237,8 @@ struct gy_sim_host {
 	struct gy_epoll_workers *workers; /* file_work.c; NULL until somebody asks for them */
 };
 
+/* Has the clocks of a host run faster by so many millionths, or slower. */
+void gy_sim_host_set_skew(struct gy_sim_host *host, int32_t skew);
 /* When so much time has passed by the host's clock, by which its time-outs go: never earlier. */
 uint64_t gy_sim_host_after(const struct gy_sim_host *host, uint64_t ns);
 
@@ -318,9 +322,17 @@ uint32_t gy_sim_table_count(const struct gy_sim_host *host);
 
 void gy_sim_net_init(struct gyre_sim *sim);
 void gy_sim_net_fini(struct gyre_sim *sim);
+void gy_sim_net_deliver_own(struct gyre_sim *sim);
+
 /* What hosts have sent to themselves comes: before a call looks at a descriptor, and after each
  * event. */
-void gy_sim_net_deliver(struct gyre_sim *sim);
+static inline void gy_sim_net_deliver(struct gyre_sim *sim)
+{
+	if (sim->has_own_packets) {
+		gy_sim_net_deliver_own(sim);
+	}
+}
+
 /* A host comes into being, ends or crashes (its sockets are closed), and is destroyed. One that has
  * ended, as a process does, still refuses connections; one that has @crashed is silent. */
 void gy_sim_net_host_init(struct gy_sim_host *host);

@@ -222,20 +222,6 @@ struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task)
 	return before;
 }
 
-void gy_sim_task_observe(struct gy_sim_task *observer, bool begins)
-{
-	struct gy_sim_task_locals *other = &observer->locals;
-	struct gy_foreign_mine *foreign_mine = gy_foreign_mine;
-	uint32_t reader_reasons = gy_reader_reasons;
-
-	gy_assert(gy_sim_here == (begins ? NULL : observer));
-	gy_foreign_mine = other->foreign_mine;
-	gy_reader_reasons = other->reader_reasons;
-	other->foreign_mine = foreign_mine;
-	other->reader_reasons = reader_reasons;
-	gy_sim_here = begins ? observer : NULL;
-}
-
 /* ---- life ---- */
 
 void gy_sim_task_end_specifics(struct gy_sim_task *task)
@@ -278,13 +264,36 @@ void gy_sim_task_exit(void)
 	abort(); /* nobody goes on with it */
 }
 
+/* ---- time ---- */
+
+/*
+ * Most waits end long before their time, and most are followed by one that ends later. So a wait
+ * that ends leaves the timer as it is, and the next one starts it only where it has to fire sooner.
+ */
+void gy_sim_task_start_timer(struct gy_sim_task *task, uint64_t until_ns)
+{
+	task->until_ns = until_ns;
+	if (task->timer.place == 0 || task->timer.at_ns > until_ns) {
+		gy_sim_timer_start(task->sim, &task->timer, until_ns);
+	}
+}
+
 static void time_is_up(struct gy_sim_timer *timer)
 {
 	struct gy_sim_task *task = gy_container_of(timer, struct gy_sim_task, timer);
 
+	if (task->state != GY_SIM_TASK_WAITING) {
+		return;
+	}
+	if (task->until_ns > task->sim->now_ns) {
+		gy_sim_timer_start(task->sim, timer, task->until_ns);
+		return;
+	}
 	gy_sim_task_unlist(task);
 	gy_sim_task_ready(task);
 }
+
+/* ---- life of tasks ---- */
 
 static void init(struct gy_sim_task *task, struct gyre_sim *sim)
 {

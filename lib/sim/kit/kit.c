@@ -222,7 +222,7 @@ int gyre_test_run(const struct gyre_test_options *options, gyre_test_fn body, vo
 	r = r < 0 ? r : gyre_sim_host(test->sim, "test", boot, test, &host);
 	if (r == 0) {
 		test->host = test->sim->hosts[host];
-		test->host->clock_skew = 0;
+		gy_sim_host_set_skew(test->host, 0);
 		go(test);
 	}
 	gyre_sim_destroy(test->sim);

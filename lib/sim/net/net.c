@@ -271,14 +271,15 @@ static void send_to_self(struct gy_sim_packet *packet, uint64_t *ordered_ns)
 		start(packet, late_ns);
 	} else {
 		gy_list_append(&sim->net->own, &packet->item);
+		sim->has_own_packets = true;
 	}
 }
 
-void gy_sim_net_deliver(struct gyre_sim *sim)
+void gy_sim_net_deliver_own(struct gyre_sim *sim)
 {
 	struct gy_sim_net *net = sim->net;
 
-	if (gy_list_empty(&net->own) || net->delivering) {
+	if (net->delivering) {
 		return;
 	}
 	net->delivering = true;
@@ -286,6 +287,7 @@ void gy_sim_net_deliver(struct gyre_sim *sim)
 		arrive(&gy_container_of(net->own.next, struct gy_sim_packet, item)->timer);
 	}
 	net->delivering = false;
+	sim->has_own_packets = false;
 }
 
 void gy_sim_packet_send(struct gy_sim_packet *packet, uint64_t *ordered_ns)
@@ -316,6 +318,17 @@ uint64_t gy_sim_net_round_trip_ns(const struct gyre_sim *sim, uint32_t from, uin
 		return 2 * own_delay_ns;
 	}
 	return delay_of(there) + there->link.jitter_ns + delay_of(back) + back->link.jitter_ns;
+}
+
+bool gy_sim_net_is_undisturbed(const struct gyre_sim *sim, uint32_t from, uint32_t to)
+{
+	const struct gyre_sim_link *link = &link_of(sim, from, to)->link;
+
+	if (!gy_sim_net_answers(sim->hosts[to])) {
+		return false;
+	}
+	return from == to ? sim->faults == 0
+			  : link->loss == 0 && link->jitter_ns == 0 && !link->clog && !link->cut;
 }
 
 /* ---- changes ---- */

@@ -235,6 +235,8 @@ struct gy_sim_packet *gy_sim_packet_create(struct gyre_sim *sim, enum gy_sim_pac
 void gy_sim_packet_send(struct gy_sim_packet *packet, uint64_t *ordered_ns);
 /* What a packet there and one back take at most. */
 uint64_t gy_sim_net_round_trip_ns(const struct gyre_sim *sim, uint32_t from, uint32_t to);
+/* Whether what is sent now is neither lost nor held up, and finds a host that hears it. */
+bool gy_sim_net_is_undisturbed(const struct gyre_sim *sim, uint32_t from, uint32_t to);
 /* Whether a host is there to answer, be it that nobody listens. */
 bool gy_sim_net_answers(const struct gy_sim_host *host);
 

@@ -93,6 +93,8 @@ static inline struct gyre_sim *gy_sim_stream_sim(const struct gy_sim_stream *str
 /* Sends a packet without bytes. */
 void gy_sim_tcp_tell(struct gy_sim_stream *stream, enum gy_sim_packet_kind kind);
 void gy_sim_tcp_trace(const struct gy_sim_stream *stream, const char *what);
+/* Up to where the peer may send from now on, which it is told with what is sent now. */
+uint64_t gy_sim_tcp_widen(struct gy_sim_stream *stream);
 /* Sends what the window allows. */
 void gy_sim_tcp_push(struct gy_sim_stream *stream);
 /* Bytes were read: tells the peer of the room, if that is worth it. */

@@ -47,12 +47,17 @@ static uint64_t new_window_end(const struct gy_sim_stream *stream)
 	return end > stream->in_window_end ? end : stream->in_window_end;
 }
 
+uint64_t gy_sim_tcp_widen(struct gy_sim_stream *stream)
+{
+	stream->in_window_end = new_window_end(stream);
+	return stream->in_window_end;
+}
+
 static struct gy_sim_packet *make(struct gy_sim_stream *stream, enum gy_sim_packet_kind kind,
 				  size_t count)
 {
 	struct gy_sim_packet *packet = gy_sim_packet_create(gy_sim_stream_sim(stream), kind, count);
 
-	stream->in_window_end = new_window_end(stream);
 	packet->from = stream->socket.file.host->index;
 	packet->to = stream->peer_host;
 	packet->source = stream->socket.name;
@@ -61,7 +66,7 @@ static struct gy_sim_packet *make(struct gy_sim_stream *stream, enum gy_sim_pack
 	packet->to_client = !stream->is_client;
 	packet->sequence = stream->next;
 	packet->acknowledged = stream->in_next;
-	packet->window_end = stream->in_window_end;
+	packet->window_end = gy_sim_tcp_widen(stream);
 	return packet;
 }
 

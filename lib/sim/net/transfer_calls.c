@@ -68,16 +68,25 @@ static int64_t do_send(int fd, const struct msghdr *message, int flags)
 	}
 }
 
+static bool is_blocking(int fd, int flags)
+{
+	const struct gy_sim_file *file = (flags & MSG_DONTWAIT) != 0 ? NULL : gy_sim_file_at(fd);
+
+	return file != NULL && (file->flags & O_NONBLOCK) == 0;
+}
+
 /* A blocking call of a stream sends all. */
 static int64_t send_all(int fd, const struct msghdr *message, int flags)
 {
-	size_t all = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
 	int64_t done = do_send(fd, message, flags);
-	const struct gy_sim_file *file = gy_sim_file_at(fd);
 	unsigned char *bytes;
+	size_t all;
 
-	if (done <= 0 || (size_t)done == all || (flags & MSG_DONTWAIT) != 0 || file == NULL ||
-	    (file->flags & O_NONBLOCK) != 0) {
+	if (done <= 0 || !is_blocking(fd, flags)) {
+		return done;
+	}
+	all = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
+	if ((size_t)done == all) {
 		return done;
 	}
 	bytes = (unsigned char *)gy_sim_get(all);
@@ -140,13 +149,16 @@ static bool is_stream(int fd)
 /* With MSG_WAITALL a stream's bytes are waited for until all have come, or no more do. */
 static int64_t receive_all(int fd, struct msghdr *message, int flags)
 {
-	size_t all = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
 	int once = flags & ~MSG_WAITALL;
 	unsigned char *bytes;
 	size_t done = 0;
+	size_t all = 0;
 	int64_t r = 1;
 
-	if (once == flags || !is_stream(fd) || all == 0) {
+	if (once != flags && is_stream(fd)) {
+		all = gy_sim_slices_bytes(message->msg_iov, (uint32_t)message->msg_iovlen);
+	}
+	if (all == 0) {
 		return do_receive(fd, message, once);
 	}
 	if ((flags & MSG_PEEK) != 0 || message->msg_control != NULL) {
