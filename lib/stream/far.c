@@ -1,6 +1,9 @@
 /*
  * What ports tell another node, and what they hear from there.
  *
+ * Also how the ends of a stream meet within a system. What they tell each other after that are
+ * events: an ask whose receiver has just ended would fail, and overtake the end of the stream.
+ *
  * All of it are asks, one after the other, so that elements stay in order. Credit, an end and a
  * cancel say where the port is, not what has changed: when their ask may have been lost, they are
  * told again. A frame of elements whose link has broken may have come or not: the stream fails. One
@@ -309,7 +312,7 @@ enum gy_work_state gy_far_work(struct gy_stage *stage, struct gy_work *work)
 	struct gy_port *port = port_of(stage);
 	bool pause = work->step != 0 && work->step != STEP_PAUSE && settle(port, work);
 
-	while (port->due != 0 && !pause) {
+	while (port->due != 0 && !pause && gy_port_asks(port)) {
 		uint32_t what = port->due & -port->due;
 
 		port->due &= ~what;
@@ -327,5 +330,8 @@ enum gy_work_state gy_far_work(struct gy_stage *stage, struct gy_work *work)
 		gy_island_retry_later(stage->island);
 	}
 	port->is_busy = false;
+	if (!gy_port_asks(port)) {
+		gy_port_tell(port);
+	}
 	return GY_WORK_DONE;
 }

@@ -38,6 +38,11 @@ bool gy_port_is_consumer(const struct gy_port *port)
 	return port->kind == GY_PORT_ACTOR && !gy_port_is_inlet(port);
 }
 
+bool gy_port_asks(const struct gy_port *port)
+{
+	return port->is_far || (port->due & GY_TELL_ATTACH) != 0;
+}
+
 bool gy_port_is_open(const struct gy_port *port)
 {
 	return port->due != 0 || port->is_busy;
@@ -201,7 +206,7 @@ void gy_port_tell(struct gy_port *port)
 	if (port->due == 0 || port->is_busy) {
 		return;
 	}
-	if (port->is_far || (port->due & GY_TELL_ATTACH) != 0) {
+	if (gy_port_asks(port)) {
 		port->is_busy = gy_island_work(&port->stage) == 0;
 		if (!port->is_busy) {
 			gy_island_retry_later(port->stage.island);

@@ -103,6 +103,8 @@ bool gy_port_is_inlet(const struct gy_port *port);
 bool gy_port_is_consumer(const struct gy_port *port); /* of an actor */
 /* Tells what is due, or has it told later. */
 void gy_port_tell(struct gy_port *port);
+/* What is due is told by asks: to another node, and by which the two ends meet. */
+bool gy_port_asks(const struct gy_port *port);
 /* Something is still to be told. */
 bool gy_port_is_open(const struct gy_port *port);
 /* The peer is known: watches it, and sees whether it is of another node. */

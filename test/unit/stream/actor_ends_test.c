@@ -8,6 +8,9 @@
 
 #include <gyre/watch.h>
 
+#include "remote/message/stream_wire.h"
+#include "stream/post.h"
+
 enum { TAG = 77 };
 
 static int result = 1;		 /* of the graph */
@@ -464,4 +467,66 @@ Test(offers, are_not_found_by_a_port_that_there_is_not)
 	accept_ns = GYRE_MILLISECONDS(20);
 	play_two();
 	cr_assert_eq(result, -ESRCH);
+}
+
+/* ---- an offer that ends as soon as it is accepted ---- */
+
+/* In the place of a graph, which has no elements. */
+static int attach_to_it(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, gy_stream_receipt, gyre_self(stack)));
+}
+
+static void end_it(struct gyre_stack *stack)
+{
+	expect(gy_stream_post(stack, gyre_sender(stack),
+			      gyre_new(stack, gy_stream_control, .order = GY_STREAM_END)) == 0);
+}
+
+/* Its actor ends before it can answer, but the end of the stream is on its way. */
+static int credit_by_ask(struct gyre_stack *stack)
+{
+	end_it(stack);
+	return gyre_throw(stack, -ESRCH);
+}
+
+static int credit_by_event(struct gyre_stack *stack)
+{
+	end_it(stack);
+	return gyre_return(stack);
+}
+
+static const struct gyre_route offer_asks[] = { GYRE_ROUTE(gy_stream_attach, attach_to_it),
+						GYRE_ROUTE(gy_stream_control, credit_by_ask),
+						GYRE_ROUTE_END };
+
+static const struct gyre_route offer_events[] = { GYRE_ROUTE(gy_stream_control, credit_by_event),
+						  GYRE_ROUTE_END };
+
+static const struct gyre_class empty_offer_class = {
+	.name = "empty offer",
+	.behaviour = { .ask_routes = offer_asks, .event_routes = offer_events },
+};
+
+static int accept_empty(struct gyre_stack *stack)
+{
+	struct two_frame *frame = (struct two_frame *)gyre_frame(stack);
+	struct gyre_graph *graph;
+
+	GYRE_BEGIN(stack);
+	frame->first = spawn_here(stack, &empty_offer_class);
+	graph = gyre_graph_create();
+	collect(gyre_stream_accept(graph, &gyre_type_number, gyre_stream_ref_of(frame->first, 0),
+				   NULL));
+	GYRE_AWAIT(stack, gyre_graph_run(stack, graph, NULL, &frame->done));
+	result = gyre_future_error(&frame->done);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(offers, have_ended_well_though_their_actors_ended_before_they_heard_of_credit)
+{
+	result = 1;
+	play(1, accept_empty);
+	cr_assert_eq(result, 0, "%d", result);
 }
