@@ -171,6 +171,9 @@ static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 	if (r < 0 && r != -ESHUTDOWN) {
 		log_lack(groups, group->recipe->class->name, order->loop, r);
 	}
+	if (r == -ESHUTDOWN) { /* when its last member went, this one was still expected */
+		gy_group_end_if_empty(groups, group);
+	}
 	(void)pthread_mutex_unlock(&groups->mutex);
 	gy_loop_node_put(loop, &task->node);
 }

@@ -147,6 +147,17 @@ static bool mark(struct gy_members *table, struct gyre_address member)
 	return false;
 }
 
+bool gy_group_end_if_empty(struct gy_groups *groups, struct gy_group *group)
+{
+	bool is_empty = count_of(group->members) == 0 && group->spawned &&
+			(group->keeper == NULL || group->keeper->ordered == 0);
+
+	if (is_empty) {
+		gy_group_end(groups, group);
+	}
+	return is_empty;
+}
+
 /* Without those that are marked. */
 static void make_anew(struct gy_groups *groups, struct gy_group *group)
 {
@@ -154,8 +165,7 @@ static void make_anew(struct gy_groups *groups, struct gy_group *group)
 	struct gy_members *table;
 
 	gy_group_keeper_wake(group);
-	if (left == 0 && group->spawned && (group->keeper == NULL || group->keeper->ordered == 0)) {
-		gy_group_end(groups, group);
+	if (gy_group_end_if_empty(groups, group)) {
 		return;
 	}
 	table = left == 0 ? NULL : make_table(groups, left);

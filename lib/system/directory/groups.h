@@ -114,6 +114,9 @@ void gy_group_refuse(struct gy_home *home, struct gyre_address member, struct gy
 void gy_groups_withdraw(struct gy_groups *groups, struct gy_house *house,
 			struct gy_membership *first);
 
+/* Under the mutex: ends a group whose members were made for it when none is left and none is to
+ * come. Whether it has ended. */
+bool gy_group_end_if_empty(struct gy_groups *groups, struct gy_group *group);
 /* Under the mutex: a member leaves, or one that has left already. */
 void gy_group_drop(struct gy_groups *groups, struct gy_group *group, struct gyre_address member);
 /* Under the mutex: those on the loops from @from to before @to leave. */

@@ -551,6 +551,81 @@ Test(group_grow, ends_while_its_keeper_rests_and_leaves_none_behind)
 	close_started();
 }
 
+/* ---- a parent that ends while its group grows ---- */
+
+enum { PARENT_LOOP = 1 };
+
+static struct gyre_address growing;
+
+static uint32_t made;
+
+static bool has_ordered(void)
+{
+	struct gy_groups *groups = gy_groups_of(fixture.system);
+	const struct gy_group *group;
+	bool has;
+
+	(void)pthread_mutex_lock(&groups->mutex);
+	group = gy_group_find(groups, growing);
+	has = group != NULL && group->keeper->ordered > 0;
+	(void)pthread_mutex_unlock(&groups->mutex);
+	return has;
+}
+
+/* Groups of one member, until that of the last is on the parent's loop. */
+static void spawn_beside(struct gyre_stack *stack)
+{
+	const struct gyre_group_options options = { .count = 1,
+						    .count_max = MOST,
+						    .grow_above = 4 };
+	struct gyre_address member = GYRE_NOBODY;
+	uint32_t count = 0;
+
+	while (member.loop != PARENT_LOOP) {
+		expect(gyre_group_spawn(stack, &member_class, GYRE_NO_ARGUMENT, &options,
+					&growing) == 0);
+		expect(gyre_system_group_members(fixture.system, growing, 1, &member, &count) == 0);
+		made++;
+	}
+}
+
+static int end_while_it_grows(struct gyre_stack *stack)
+{
+	if (made == 0) {
+		spawn_beside(stack);
+	}
+	if (gy_load_acquire(&mounted) < made) {
+		return gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 1));
+	}
+	for (uint32_t i = 0; i < MUCH; i++) {
+		expect(gyre_notify(stack, growing, gyre_new(stack, number, 2)) == 0);
+	}
+	while (!has_ordered()) {
+		(void)sched_yield();
+	}
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static const struct gyre_class parent_class = { .name = "parent",
+						.behaviour.notice = end_while_it_grows };
+
+Test(group_grow, ends_with_a_parent_that_ends_before_it_has_made_a_member)
+{
+	struct gyre_address parent;
+
+	fixture_open(PARENT_LOOP + 1);
+	parent = spawn_outside(&parent_class, PARENT_LOOP);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(notify_outside(parent, 1), 0);
+	while (gy_load_relaxed(&gy_groups_of(fixture.system)->keepers) == NULL) {
+		(void)sched_yield();
+	}
+	while (gy_load_relaxed(&gy_groups_of(fixture.system)->keepers) != NULL) {
+		(void)sched_yield();
+	}
+	close_started();
+}
+
 /* ---- loops that retire ---- */
 
 Test(group_grow, does_not_end_with_the_loops_of_all_its_members)
