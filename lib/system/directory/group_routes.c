@@ -16,6 +16,7 @@
 #include "system/directory/groups.h"
 #include "system/outside_count.h"
 #include "system/outside_loss.h"
+#include "system/outside_post.h"
 #include "system/system.h"
 
 /* A message on its way, and where it is sent. */
@@ -372,11 +373,14 @@ bool gy_group_loop(struct gyre_system *system, struct gyre_address to, const str
 
 int gy_group_notify(struct gyre_system *system, struct gyre_address to, struct gyre_mail *mail)
 {
-	bool entered = gy_rcu_enter();
 	struct route route;
+	bool entered;
 	int r;
 
 	gy_mail_expect_new(NULL, mail);
+	/* Not when it is sent to the member, for there a reader of RCU must not wait. */
+	gy_outside_guard_memory(system, gy_outside_counted(system), gy_mail_bytes(mail));
+	entered = gy_rcu_enter();
 	if (!begin(&route, gy_groups_of(system), to, system->homes.loops->max)) {
 		r = lose_outside(system, to, mail);
 	} else if (route.group->routing == GYRE_ROUTING_ALL) {

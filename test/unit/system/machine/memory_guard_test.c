@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <gyre/event.h>
+#include <gyre/group.h>
 #include <gyre/listen.h>
 #include <gyre/overload.h>
 
@@ -178,6 +179,23 @@ Test(memory_guard, lets_notices_from_outside_wait_40_ms_and_go_on)
 	cr_expect_geq(gy_clock_machine_ns() - before_ns, GYRE_MILLISECONDS(40));
 	cr_expect(gyre_system_busy(fixture.system));
 	cr_expect_eq(counters().notices_delayed, delayed + 1);
+	close_guarded();
+}
+
+Test(memory_guard, lets_notices_to_groups_wait_too)
+{
+	const struct gyre_group_options two = { .count = 2 };
+	struct gyre_address group;
+	uint64_t before_ns;
+
+	start_guarded(1);
+	cr_assert_eq(gyre_system_group_spawn(fixture.system, &sink_class, GYRE_NO_ARGUMENT, &two,
+					     &group),
+		     0);
+	become_busy();
+	before_ns = gy_clock_machine_ns();
+	cr_assert_eq(notify_outside(group, 1), 0);
+	cr_expect_geq(gy_clock_machine_ns() - before_ns, GYRE_MILLISECONDS(40));
 	close_guarded();
 }
 
