@@ -343,6 +343,13 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 	return house;
 }
 
+/* Whether an actor of this loop is there, also one that is still to be mounted. One for which there
+ * was no memory, or whose mount has failed, is not. Any thread. */
+static inline bool gy_house_is_there(const struct gy_home *home, struct gyre_address actor)
+{
+	return actor.cookie != 0 && gy_house_find(home, actor.slot, actor.cookie) != NULL;
+}
+
 /*
  * The house that an address of this loop names, for mail from @from, which runs at home: the look
  * at where its last mail went saves most of a search. NULL when the address is stale.

@@ -519,7 +519,7 @@ static int check(int signo)
 		       : 0;
 }
 
-/* The actor, which is spawned if there is none yet. */
+/* The actor, which is spawned if there is none yet, or none any more. */
 static int find_actor(struct gyre_system *system, struct gyre_address *ret_actor)
 {
 	const struct gy_spawn_order order = { .class = &signals_class, .channels_actor = true };
@@ -529,7 +529,7 @@ static int find_actor(struct gyre_system *system, struct gyre_address *ret_actor
 		return -ESHUTDOWN;
 	}
 	(void)pthread_mutex_lock(&system->mutex);
-	if (gyre_address_is_nobody(system->signals)) {
+	if (!gy_house_is_there(&system->homes.homes[0], system->signals)) {
 		r = gy_spawn_from_outside(&system->homes.homes[0], &order, &system->signals);
 	}
 	*ret_actor = system->signals;

@@ -673,12 +673,6 @@ static const struct gyre_class herald_class = {
 	.strategy = GYRE_STRATEGY_IGNORE,
 };
 
-/* Also one that is still to be mounted. One for which there was no memory is not there. */
-static bool is_made(const struct gy_home *home, struct gyre_address herald)
-{
-	return herald.cookie != 0 && gy_house_find(home, herald.slot, herald.cookie) != NULL;
-}
-
 int gy_services_take_part(struct gyre_system *system)
 {
 	const struct gy_spawn_order order = { .class = &herald_class, .channels_actor = true };
@@ -691,7 +685,7 @@ int gy_services_take_part(struct gyre_system *system)
 		return 0;
 	}
 	(void)pthread_mutex_lock(&services->mutex);
-	if (!is_made(&system->homes.homes[0], services->herald) &&
+	if (!gy_house_is_there(&system->homes.homes[0], services->herald) &&
 	    gy_load_relaxed(&system->stop) == 0) {
 		r = gy_spawn_from_outside(&system->homes.homes[0], &order, &services->herald);
 	}

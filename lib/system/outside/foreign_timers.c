@@ -80,7 +80,8 @@ static int find_keeper(struct gyre_system *system, struct gyre_address *ret_keep
 	int r = 0;
 
 	(void)pthread_mutex_lock(&timers->mutex);
-	if (gyre_address_is_nobody(timers->keeper)) {
+	/* One for which there was no memory is not there. */
+	if (!gy_house_is_there(&system->homes.homes[0], timers->keeper)) {
 		r = gy_load_relaxed(&system->stop) != 0
 			    ? -ESHUTDOWN
 			    : gy_spawn_from_outside(&system->homes.homes[0], &order,

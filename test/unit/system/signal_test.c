@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -439,4 +440,43 @@ Test(signals, that_would_end_a_program_do_so_again_when_they_are_unwatched)
 	}
 	cr_assert(WIFSIGNALED(status));
 	cr_assert_eq(WTERMSIG(status), SIGHUP);
+}
+
+/* ---- without descriptors ---- */
+
+enum { TRIES_MAX = 1000 };
+
+static uint32_t tries;
+
+static void limit_descriptors(rlim_t count)
+{
+	struct rlimit limit;
+
+	expect(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	limit.rlim_cur = count < limit.rlim_max ? count : limit.rlim_max;
+	expect(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static int watch_without_descriptors(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	limit_descriptors(3);
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGUSR2, &frame->future));
+	expect(gyre_future_error(&frame->future) < 0);
+	limit_descriptors(RLIM_INFINITY);
+	do { /* the actor that has failed may still be about to end */
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other));
+		GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGUSR2, &frame->future));
+	} while (gyre_future_error(&frame->future) < 0 && ++tries < TRIES_MAX);
+	expect(gyre_future_error(&frame->future) == 0);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(signals, can_be_watched_after_there_was_no_descriptor_for_them)
+{
+	block(SIGUSR2);
+	play(2, watch_without_descriptors);
 }

@@ -11,6 +11,7 @@
 
 #include "actor/parcel_rig.h"
 #include "base/atomic.h"
+#include "system/system.h"
 
 static uint32_t heard;
 
@@ -59,6 +60,19 @@ Test(outside_timer, counts_a_delay_from_the_call_where_the_system_starts_later)
 	hearer = spawn_outside(&hearer_class, 0);
 	cr_assert_eq(send_after(1, hearer, 1, 0), 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	wait_until_heard(1);
+	stop_and_close();
+}
+
+/* As after a spawn for which the loop had no memory: the address names nobody. */
+Test(outside_timer, are_kept_though_the_first_keeper_could_not_be_made)
+{
+	struct gyre_address hearer = open_running(2);
+
+	fixture.system->foreign_timers.keeper = hearer;
+	fixture.system->foreign_timers.keeper.loop = 0;
+	fixture.system->foreign_timers.keeper.cookie = UINT32_MAX;
+	cr_assert_eq(send_after(1, hearer, 1, 0), 0);
 	wait_until_heard(1);
 	stop_and_close();
 }
