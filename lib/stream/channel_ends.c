@@ -12,7 +12,9 @@
 #include <gyre/move.h>
 
 #include "actor/mail/mail.h"
+#include "base/atomic.h"
 #include "base/memory/memory.h"
+#include "channel/channel.h"
 #include "stream/channel_ends.h"
 #include "stream/port.h"
 #include "stream/post.h"
@@ -34,6 +36,9 @@ struct gy_tap {
 	bool has_ended; /* and @reason is why */
 	int reason;
 };
+
+/* Of the process: a late order to a handler that has left finds no other one. */
+static uint32_t next_id;
 
 static struct gy_tap *tap_of(const struct gyre_handler_context *ctx)
 {
@@ -178,6 +183,18 @@ static const struct gyre_handler tap_handler = {
 
 /* ---- the graph ---- */
 
+int gy_taps_prepare(struct gy_tap *taps, struct gyre_graph *graph, struct gyre_system *system)
+{
+	int r = 0;
+
+	for (struct gy_tap *tap = taps; r == 0 && tap != NULL; tap = tap->next) {
+		struct gy_stage *stage = graph->stages[tap->port];
+
+		r = gy_port_expect((struct gy_port *)(void *)stage, system);
+	}
+	return r;
+}
+
 void gy_taps_connect(struct gy_tap *taps, struct gyre_address graph, struct gyre_stack *stack)
 {
 	while (taps != NULL) {
@@ -228,6 +245,15 @@ static struct gy_tap *make_tap(struct gyre_channel *channel)
 	return tap;
 }
 
+/* Where all handlers have heard of the peer's end, a later one does not: nothing comes any more. */
+static void see_ended(struct gy_tap *tap, const struct gyre_channel *channel)
+{
+	if (channel->told_read_end && (channel->state & GY_INPUT_END_TOLD) != 0) {
+		tap->has_ended = true; /* the graph is told when it starts */
+		tap->reason = 0;
+	}
+}
+
 static int add_tap(struct gyre_graph *graph, struct gy_inlet *inlet, struct gyre_channel *channel)
 {
 	struct gyre_address address = gyre_channel_address(channel);
@@ -247,8 +273,9 @@ static int add_tap(struct gyre_graph *graph, struct gy_inlet *inlet, struct gyre
 		return r;
 	}
 	tap->port = inlet->port.stage.index;
-	tap->id = (uint32_t)((uintptr_t)tap >> 6); /* no other of the channel has it at the time */
+	tap->id = gy_add_relaxed(&next_id, 1);
 	inlet->port.peer_port = tap->id;
+	see_ended(tap, channel);
 	tap->is_built = true;
 	tap->next = graph->taps;
 	graph->taps = tap;

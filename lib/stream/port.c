@@ -56,7 +56,7 @@ static struct gyre_stream_ref ref_of(const struct gy_port *port)
 /* A mail that can be sent without a stack; NULL without memory. */
 static struct gyre_mail *make_farewell(const struct gy_port *port)
 {
-	struct gyre_system *system = gyre_system_of(port->stage.island->stack);
+	struct gyre_system *system = port->stage.island->system;
 
 	if (port->kind == GY_PORT_CHANNEL) {
 		return gyre_system_new(system, gy_stream_control, .port = port->peer_port,
@@ -69,6 +69,15 @@ static struct gyre_mail *make_farewell(const struct gy_port *port)
 					 .tag = port->tag, .reason = -ECANCELED);
 }
 
+int gy_port_expect(struct gy_port *port, struct gyre_system *system)
+{
+	gy_assert(port->kind == GY_PORT_CHANNEL && port->farewell == NULL);
+	port->stage.island->system = system;
+	port->farewell = make_farewell(port);
+	port->has_peer = port->farewell != NULL;
+	return port->farewell == NULL ? -ENOMEM : 0;
+}
+
 /* 0 or why the peer cannot be the other end. */
 static int see_peer(struct gy_port *port)
 {
@@ -78,7 +87,7 @@ static int see_peer(struct gy_port *port)
 	if (port->kind == GY_PORT_ACTOR && port->is_far) {
 		return -EOPNOTSUPP; /* elements are offered to other nodes */
 	}
-	if (port->kind == GY_PORT_ACTOR || port->kind == GY_PORT_CHANNEL) {
+	if (port->kind == GY_PORT_ACTOR) { /* a channel has one since before the start */
 		island->system = gyre_system_of(island->stack);
 		port->farewell = make_farewell(port);
 		r = port->farewell == NULL ? -ENOMEM : 0;

@@ -109,6 +109,9 @@ bool gy_port_asks(const struct gy_port *port);
 bool gy_port_is_open(const struct gy_port *port);
 /* The peer is known: watches it, and sees whether it is of another node. */
 void gy_port_meet(struct gy_port *port, struct gyre_address peer, uint32_t peer_port);
+/* Of a channel, before its graph starts: the handler hears of an end that comes before the port is
+ * started. 0, or -ENOMEM. */
+int gy_port_expect(struct gy_port *port, struct gyre_system *system);
 /* The peer has ended, or cannot be spoken to, for a negative errno. */
 void gy_port_lose(struct gy_port *port, int reason);
 /* Says farewell if the peer does not know. */

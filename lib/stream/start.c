@@ -26,6 +26,7 @@ static int start(struct gyre_stack *stack, struct gyre_graph *graph,
 		return -ENOMEM;
 	}
 	r = r < 0 ? r : gy_graph_prepare(graph);
+	r = r < 0 ? r : gy_taps_prepare(graph->taps, graph, gyre_system_of(stack));
 	if (r < 0) {
 		gyre_graph_destroy(graph);
 		return r;

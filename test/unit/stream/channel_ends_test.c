@@ -184,3 +184,144 @@ Test(channel_ends, fail_when_the_peer_resets_the_connection)
 	play_echo();
 	cr_assert(result == -ECONNRESET || result == -ESRCH, "%d", result);
 }
+
+/* ---- graphs that end before they begin, and channels that have ended before ---- */
+
+enum { LOOKS_MAX = 100000 };
+
+static enum { STOPPED, NO_SUCH_LOOP, ENDED_BEFORE } manner;
+static uint32_t looks;
+static bool tap_is_gone;
+
+static void start_early_or_late(struct gyre_handler_context *ctx)
+{
+	static const struct gyre_boundary_options nowhere = { .place = GYRE_PLACE_LOOP,
+							      .loop = 99 };
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_graph *graph = gyre_graph_create();
+	struct gyre_stream s = gyre_stream_read_channel(graph, channel);
+	struct gyre_address address;
+
+	if (manner == NO_SUCH_LOOP) {
+		s = gyre_stream_boundary(s, &nowhere);
+	}
+	gyre_stream_each(s, NULL, NULL);
+	expect(gyre_graph_start(stack, graph, &(struct gyre_graph_options){ .detached = true },
+				&address) == 0);
+	if (manner == STOPPED) {
+		expect(gyre_stop(stack, address) == 0);
+	}
+	served = gyre_channel_address(channel);
+	expect(gyre_notify(stack, watcher, gyre_new(stack, place, address)) == 0);
+}
+
+static void start_on_active(struct gyre_handler_context *ctx)
+{
+	if (manner != ENDED_BEFORE) {
+		start_early_or_late(ctx);
+	}
+	gyre_context_fire_active(ctx);
+}
+
+/* The end of the graph may be told first: looks until the handler has gone. */
+static void look_for_tap(struct gyre_handler_context *ctx)
+{
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	tap_is_gone = gyre_pipeline_get(channel, "gyre-stream") == NULL;
+	if (manner != ENDED_BEFORE && !tap_is_gone && ++looks < LOOKS_MAX) {
+		expect(gyre_notify(stack, served, gyre_new(stack, number, 1)) == 0);
+		return;
+	}
+	gyre_channel_abort(channel, -ECANCELED);
+	(void)fixture_end(stack);
+}
+
+static void hear_in_channel(struct gyre_handler_context *ctx, const struct gyre_type *type,
+			    const void *message)
+{
+	if (type->id == GYRE_ID(gyre_input_closed) && manner == ENDED_BEFORE) {
+		start_early_or_late(ctx);
+	} else if (type->id == GYRE_ID(number)) {
+		look_for_tap(ctx);
+	} else {
+		gyre_context_fire_event(ctx, type, message);
+	}
+}
+
+static const struct gyre_handler early_handler = { .name = "early",
+						   .active = start_on_active,
+						   .event = hear_in_channel };
+
+static int init_early(struct gyre_channel *channel, void *arg)
+{
+	return gyre_pipeline_add(channel, GYRE_LAST, &early_handler, arg);
+}
+
+static int hear_early_end(struct gyre_stack *stack)
+{
+	result = gyre_message(stack, gyre_terminated)->reason;
+	return gyre_notify(stack, served, gyre_new(stack, number, 1));
+}
+
+static const struct gyre_class early_watcher = {
+	.name = "watcher", .behaviour = { .notice = hear_of_graph, .event = hear_early_end }
+};
+
+static void *be_quiet_client(void *arg)
+{
+	int fd = dial();
+	char byte;
+
+	(void)arg;
+	if (manner == ENDED_BEFORE) {
+		expect(shutdown(fd, SHUT_WR) == 0);
+	}
+	(void)recv(fd, &byte, 1, 0); /* until the channel is closed */
+	expect(close(fd) == 0);
+	return NULL;
+}
+
+static void play_early(void)
+{
+	const struct gyre_acceptor_options options = {
+		.bind = "tcp://127.0.0.1:0",
+		.init_channel = init_early,
+		.channel = { .allow_half_close = true },
+		.ret_port = &port,
+	};
+	pthread_t client;
+
+	(void)alarm(60);
+	fixture_open(1);
+	watcher = spawn_outside(&early_watcher, 0);
+	cr_assert_eq(gyre_system_listen(fixture.system, &options, NULL), 0);
+	cr_assert_eq(pthread_create(&client, NULL, be_quiet_client, NULL), 0);
+	fixture_run();
+	cr_assert_eq(pthread_join(client, NULL), 0);
+	fixture_close();
+}
+
+Test(channel_ends, leave_the_channel_with_a_graph_that_is_stopped_before_it_begins)
+{
+	manner = STOPPED;
+	play_early();
+	cr_assert(tap_is_gone);
+}
+
+Test(channel_ends, leave_the_channel_with_a_graph_whose_parts_cannot_be_made)
+{
+	manner = NO_SUCH_LOOP;
+	play_early();
+	cr_assert_eq(result, -EINVAL, "%d", result);
+	cr_assert(tap_is_gone);
+}
+
+Test(channel_ends, have_no_bytes_of_a_peer_that_has_ended_before)
+{
+	manner = ENDED_BEFORE;
+	play_early();
+	cr_assert_eq(result, 0, "%d", result);
+}
