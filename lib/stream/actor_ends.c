@@ -62,7 +62,11 @@ int gyre_stream_push(struct gyre_stack *stack, struct gyre_stream_ref stream,
 {
 	struct gy_block *block;
 
-	if (!gy_element_type_is_good(type) || (elements == NULL && count > 0)) {
+	if (type == NULL || (elements == NULL && count > 0)) {
+		return -EINVAL;
+	}
+	if (!gy_element_type_is_good(type)) {
+		gy_elements_destroy(type, elements, count);
 		return -EINVAL;
 	}
 	if (count == 0) {

@@ -530,3 +530,32 @@ Test(offers, have_ended_well_though_their_actors_ended_before_they_heard_of_cred
 	play(1, accept_empty);
 	cr_assert_eq(result, 0, "%d", result);
 }
+
+/* ---- what is refused ---- */
+
+static uint32_t destroyed;
+
+static void count_destroyed(void *element)
+{
+	(void)element;
+	destroyed++;
+}
+
+static int push_too_large(struct gyre_stack *stack)
+{
+	static unsigned char element[GYRE_STREAM_ELEMENT_BYTES_MAX + 1];
+	static const struct gyre_type too_large = { .name = "too large",
+						    .id = 0x1102,
+						    .bytes = sizeof(element),
+						    .destroy = count_destroyed };
+
+	expect(gyre_stream_push(stack, gyre_stream_ref_of(gyre_self(stack), 0), &too_large, element,
+				1) == -EINVAL);
+	return fixture_end(stack);
+}
+
+Test(actor_ends, destroy_elements_that_are_too_large_for_a_stream)
+{
+	play(1, push_too_large);
+	cr_assert_eq(destroyed, 1);
+}
