@@ -171,6 +171,17 @@ static unsigned long address_hash(struct gyre_address address)
 	return (unsigned long)gy_origin_key(gy_origin_of(address));
 }
 
+/* The name by which the actor is shown. */
+static void show(struct gy_names *names, struct gy_name *name)
+{
+	bool entered = gy_rcu_enter();
+
+	name->is_first = true;
+	gy_happens_before(name);
+	gy_growing_table_add(&names->by_address, address_hash(name->address), &name->first);
+	gy_rcu_leave(entered);
+}
+
 /* The actor has the name, which is in the table by now. */
 static void keep(struct gy_names *names, struct gy_directory_entry *directory_entry,
 		 struct gy_name *name)
@@ -178,13 +189,17 @@ static void keep(struct gy_names *names, struct gy_directory_entry *directory_en
 	name->next = directory_entry->names;
 	directory_entry->names = name;
 	if (name->next == NULL) {
-		bool entered = gy_rcu_enter();
-
-		name->is_first = true;
-		gy_happens_before(name);
-		gy_growing_table_add(&names->by_address, address_hash(name->address), &name->first);
-		gy_rcu_leave(entered);
+		show(names, name);
 	}
+}
+
+/* The oldest of those that an actor still has; NULL if there is none. */
+static struct gy_name *oldest(struct gy_name *newest)
+{
+	while (newest != NULL && newest->next != NULL) {
+		newest = newest->next;
+	}
+	return newest;
 }
 
 static int match_address(struct cds_lfht_node *node, const void *key)
@@ -252,6 +267,7 @@ int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 	struct gy_name **link = directory_entry == NULL ? NULL : &directory_entry->names;
 	struct key key;
 	struct gy_name *mine;
+	struct gy_name *next;
 
 	if (make_key(names_of(stack), name, &key) < 0) {
 		return -EINVAL;
@@ -264,6 +280,10 @@ int gyre_name_unregister(struct gyre_stack *stack, const char *name)
 	}
 	mine = *link;
 	*link = mine->next;
+	next = mine->is_first ? oldest(directory_entry->names) : NULL;
+	if (next != NULL) {
+		show(names_of(stack), next);
+	}
 	take_back(names_of(stack), mine);
 	return 0;
 }

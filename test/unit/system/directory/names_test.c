@@ -12,6 +12,7 @@
 #include <gyre/watch.h>
 
 #include "base/atomic.h"
+#include "system/directory/names.h"
 
 enum { LOOPS = 2, ELSEWHERE = 1, RIVALS = 64, MANY = 2000 };
 
@@ -88,6 +89,34 @@ static int find_what_is_registered(struct gyre_stack *stack)
 Test(names, an_actor_is_found_under_each_of_its_names_until_it_gives_it_back)
 {
 	play(1, find_what_is_registered);
+}
+
+static bool is_shown_as(struct gyre_stack *stack, const char *name)
+{
+	char text[GYRE_NAME_BYTES_MAX + 1] = "";
+
+	(void)gy_name_of(gyre_system_of(stack), gyre_self(stack), sizeof(text), text);
+	return strcmp(text, name) == 0;
+}
+
+static int give_up_what_is_shown(struct gyre_stack *stack)
+{
+	expect(gyre_name_register(stack, "first") == 0);
+	expect(gyre_name_register(stack, "second") == 0);
+	expect(gyre_name_register(stack, "third") == 0);
+	expect(is_shown_as(stack, "first"));
+	expect(gyre_name_unregister(stack, "first") == 0);
+	expect(is_shown_as(stack, "second"));
+	expect(gyre_name_unregister(stack, "third") == 0);
+	expect(is_shown_as(stack, "second"));
+	expect(gyre_name_unregister(stack, "second") == 0);
+	expect(is_shown_as(stack, ""));
+	return fixture_end(stack);
+}
+
+Test(names, an_actor_is_shown_by_the_oldest_that_it_still_has)
+{
+	play(1, give_up_what_is_shown);
 }
 
 static int misuse(struct gyre_stack *stack)
