@@ -99,6 +99,21 @@ static bool go_on_reading(struct reader *reader, struct gy_work *work)
 	return r == 0;
 }
 
+/* The bytes that were read: in a block that fits if they are few, since one that waits is weighed
+ * by what it has, not by what it could have. */
+static struct gyre_bytes *keep_read(struct gyre_bytes *filling, uint32_t room, size_t count)
+{
+	struct gyre_bytes *fitting =
+		count < room / 2 ? gyre_bytes_create(gyre_bytes_data(filling), count) : NULL;
+
+	if (fitting == NULL) { /* also without memory for another */
+		gy_bytes_shorten(filling, count);
+		return filling;
+	}
+	gyre_bytes_unref(filling);
+	return fitting;
+}
+
 static void take_read(struct reader *reader, const struct gyre_file_data *data)
 {
 	size_t count = data == NULL ? 0 : data->count;
@@ -107,8 +122,7 @@ static void take_read(struct reader *reader, const struct gyre_file_data *data)
 		reader->ended = GY_PULL_END;
 		return;
 	}
-	gy_bytes_shorten(reader->filling, count);
-	reader->ready = reader->filling;
+	reader->ready = keep_read(reader->filling, next_bytes(reader), count);
 	reader->filling = NULL;
 	reader->options.bytes_max -= count;
 	if (reader->options.offset != GYRE_FILE_AT_POSITION) {
