@@ -364,7 +364,8 @@ GYRE_API int gyre_system_wait(struct gyre_system *system);
  * @system: a system that was never started
  *
  * The two signals are blocked in the calling thread while it runs. A second one does not wait for
- * the drain to end: channels are closed at once.
+ * the drain to end: channels are closed at once. What comes within 100 ms of the first is no second
+ * one: programs such as timeout(1) send the same signal twice.
  *
  * Return: 0 after a drain, or a negative errno.
  * Errors:

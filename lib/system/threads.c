@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 
 #include "actor/life/lifecycle.h"
+#include "base/clock.h"
 #include "base/log/log_writer.h"
 #include "base/thread.h"
 #include "ring/descriptor.h"
@@ -28,6 +29,8 @@
 #include "system/service_notify.h"
 #include "system/signals.h"
 #include "system/system.h"
+
+static const uint64_t same_signal_ns = GYRE_MILLISECONDS(100);
 
 /* Tells the starter how entering went. */
 static void entered(struct gy_worker *worker, int r)
@@ -470,18 +473,60 @@ void gy_system_signals(sigset_t *ret_signals)
 	(void)sigaddset(ret_signals, SIGTERM);
 }
 
-/* Waits for the end of the system; the first signal drains it, the second closes at once. */
+/*
+ * The signals that the running thread has heard. Some programs send a signal twice, as timeout(1)
+ * does: to its child, and then to the group. So what comes shortly after the first one is no other;
+ * and that time is over only when a look has found nothing more, however late the thread runs.
+ */
+struct heard_signals {
+	uint32_t count;
+	uint64_t same_until_ns; /* 0: the next one counts */
+};
+
+/* How long to wait for a signal: until the next one counts. */
+static int patience_ms(const struct heard_signals *heard)
+{
+	uint64_t now_ns = heard->same_until_ns == 0 ? 0 : gy_clock_machine_ns();
+
+	if (heard->same_until_ns == 0) {
+		return -1;
+	}
+	return now_ns >= heard->same_until_ns
+		       ? 0
+		       : (int)((heard->same_until_ns - now_ns) / GYRE_MILLISECONDS(1) + 1);
+}
+
+/* The first one drains the system, the second closes at once. */
+static void hear_signal(struct gyre_system *system, struct heard_signals *heard)
+{
+	if (heard->same_until_ns != 0) {
+		return;
+	}
+	heard->count++;
+	if (heard->count == 1) {
+		heard->same_until_ns = gy_clock_machine_ns() + same_signal_ns;
+		gyre_system_stop(system);
+	} else {
+		gy_store_release(&system->stop, 2);
+		gy_system_wake_all(system);
+	}
+}
+
+/* Waits for the end of the system, and hears signals meanwhile. */
 static int wait_for_signals(struct gyre_system *system, const sigset_t *before, sigset_t *ret_late)
 {
 	struct pollfd fds[3] = { { .fd = system->signal_fd, .events = POLLIN },
 				 { .fd = system->ended_fd, .events = POLLIN },
 				 { .fd = system->watch_fd, .events = POLLIN } };
+	struct heard_signals heard = { 0 };
 	struct signalfd_siginfo signal;
-	uint32_t signals = 0;
 
 	for (;;) {
-		int r = gy_descriptor_poll(fds, gy_countof(fds), -1);
+		int r = gy_descriptor_poll(fds, gy_countof(fds), patience_ms(&heard));
 
+		if (r == 0) {
+			heard.same_until_ns = 0;
+		}
 		if (r < 0) {
 			if (r != -EINTR) {
 				gy_log(&system->log, GYRE_LOG_ERROR,
@@ -501,11 +546,7 @@ static int wait_for_signals(struct gyre_system *system, const sigset_t *before, 
 		}
 		if ((fds[0].revents & POLLIN) != 0 &&
 		    gy_signal_read(system->signal_fd, &signal, 1) == 1) {
-			gyre_system_stop(system);
-			if (++signals > 1) {
-				gy_store_release(&system->stop, 2);
-				gy_system_wake_all(system);
-			}
+			hear_signal(system, &heard);
 		}
 	}
 }

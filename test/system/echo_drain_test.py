@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from echo_support import (PATIENCE_S, Server, all_sleep, expect, raise_descripto
 
 STREAMS = 8
 CROWD = 10000
+TWIN_S = 0.1  # how long after the first signal another one is taken for the same
 
 
 def test_idle(number):
@@ -131,16 +133,57 @@ def until_refused(server):
         select_nothing(0.001)
 
 
+def hurry(server):
+    """Signals it until it ends: a signal is no second one before the time is over in which it is the first one's twin."""
+    while True:
+        try:
+            server.process.send_signal(signal.SIGINT)
+            _, errors = server.process.communicate(timeout=2 * TWIN_S)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    expect(server.process.returncode == 0, f"exit {server.process.returncode}: {errors}")
+    expect("the system stops at once" in errors, f"it did not hurry: {errors!r}")
+
+
 def test_second_signal():
     server = Server("--loops", "1")
     connection, _, _ = fill(server)
     server.process.send_signal(signal.SIGINT)
     until_refused(server)
-    server.process.send_signal(signal.SIGINT)
-    _, errors = server.process.communicate(timeout=PATIENCE_S)
-    expect(server.process.returncode == 0, f"exit {server.process.returncode}: {errors}")
-    expect("the system stops at once" in errors, f"it did not hurry: {errors!r}")
+    hurry(server)
     connection.close()
+
+
+def test_two_signals_at_once():
+    """As timeout(1) sends them. They have two numbers here, so that the kernel does not make one of them."""
+    server = Server("--loops", "1")
+    connection, _, _ = fill(server)
+    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(signal.SIGINT)
+    until_refused(server)
+    try:
+        server.process.wait(timeout=5 * TWIN_S)
+        expect(False, f"it did not wait for its output: {server.process.stderr.read()!r}")
+    except subprocess.TimeoutExpired:
+        pass
+    hurry(server)
+    connection.close()
+
+
+def test_two_signals_lose_nothing():
+    """One of each number, and the first one again: what is queued is sent all the same."""
+    server = Server("--loops", "1", "--summary")
+    connection, _, _ = fill(server)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+        server.process.send_signal(number)
+    until_refused(server)
+    received = 0
+    while part := connection.recv(1 << 16):
+        received += len(part)
+    connection.close()
+    summary = json.loads(server.wait().splitlines()[-1])
+    expect(received == summary["bytes"], f"{received} of {summary}")
 
 
 def test_stats():
@@ -162,6 +205,8 @@ def main():
     test_idle(signal.SIGINT)
     test_queued()
     test_second_signal()
+    test_two_signals_at_once()
+    test_two_signals_lose_nothing()
     test_stats()
     for _ in range(3):
         test_traffic()
