@@ -451,22 +451,17 @@ int main(int argc, char **argv)
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	if (!choose_address(&settings, unix_address, sizeof(unix_address)) ||
-	    !is_sound(&settings)) {
+	    !is_sound(&settings) ||
+	    !app_take_loops("gyre-echo", settings.loops, settings.spin_ns, &settings.tuned)) {
 		return EXIT_FAILURE;
 	}
 	settings.udp = settings.udp || is_of_datagrams(settings.bind);
 	options = settings.tuned;
-	if (settings.loops != 0) {
-		options.loops = (uint32_t)settings.loops;
-	}
 	options.cpus = settings.cpus;
 	options.handover = settings.handover;
 	options.notify_supervisor = true;
 	options.started = print_listening;
 	options.started_arg = &settings;
-	if (settings.spin_ns != 0) {
-		options.spin_ns = settings.spin_ns;
-	}
 	r = gyre_system_create(&options, &system);
 	if (r == 0) {
 		r = make_tls(system, &settings, &tls);

@@ -76,9 +76,11 @@ static int set_spin(const struct app *app, const struct app_option *option, cons
 
 static int set_tunable(const struct app *app, const struct app_option *option, const char *text)
 {
-	if (app_set_field((struct gyre_system_options *)option->to, text) < 0) {
-		(void)fprintf(stderr, "%s: --%s cannot be \"%s\": it is OPTION=VALUE\n", app->name,
-			      option->name, text);
+	char why[APP_WHY_BYTES];
+
+	if (app_set_field((struct gyre_system_options *)option->to, text, why) < 0) {
+		(void)fprintf(stderr, "%s: --%s cannot be \"%s\": %s\n", app->name, option->name,
+			      text, why);
 		return -1;
 	}
 	return 0;
@@ -147,4 +149,19 @@ enum app_parsed app_parse(const struct app *app, int argc, char **argv)
 		return APP_MISTAKE;
 	}
 	return APP_RUN;
+}
+
+bool app_take_loops(const char *program, uint64_t loops, int64_t spin_ns,
+		    struct gyre_system_options *options)
+{
+	bool loops_twice = loops != 0 && options->loops != 0;
+
+	if (loops_twice || (spin_ns != 0 && options->spin_ns != 0)) {
+		(void)fprintf(stderr, "%s: %s are one option: give it once\n", program,
+			      loops_twice ? "--loops and --set loops" : "--spin and --set spin_ns");
+		return false;
+	}
+	options->loops = loops != 0 ? (uint32_t)loops : options->loops;
+	options->spin_ns = spin_ns != 0 ? spin_ns : options->spin_ns;
+	return true;
 }

@@ -5,8 +5,11 @@
 #ifndef APPS_OPTIONS_H
 #define APPS_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct gyre_system_options;
 
 enum { APP_LOOPS_MAX = 1024 };
 
@@ -38,5 +41,10 @@ struct app {
 enum app_parsed { APP_MISTAKE = -1, APP_RUN = 0, APP_HELPED = 1 };
 
 enum app_parsed app_parse(const struct app *app, int argc, char **argv);
+
+/* Adds what --loops and --spin say, 0 for nothing, to what --set says. Where both speak of one
+ * field a line says so, and the value is false. */
+bool app_take_loops(const char *program, uint64_t loops, int64_t spin_ns,
+		    struct gyre_system_options *options);
 
 #endif

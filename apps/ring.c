@@ -392,11 +392,7 @@ static int run(const struct settings *settings)
 	bool inspected = false;
 	int r;
 
-	options.loops = (uint32_t)settings->loops;
 	options.cpus = settings->cpus;
-	if (settings->node.spin_ns != 0) {
-		options.spin_ns = settings->node.spin_ns;
-	}
 	r = ring == NULL ? -ENOMEM : gyre_system_create(&options, &system);
 	if (r == 0) {
 		r = build(system, settings, ring);
@@ -421,12 +417,18 @@ int main(int argc, char **argv)
 	struct settings settings = { .actors = 100,
 				     .messages = 1024,
 				     .hops = 100000000,
-				     .loops = 1,
 				     .node = { .nodes = 10, .base_port = 9000, .seconds = 5 } };
 	enum app_parsed parsed = parse(argc, argv, &settings);
 
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	if (settings.node.node > settings.node.nodes) {
+		(void)fprintf(stderr,
+			      "gyre-ring: there is no node %" PRIu64 " of %" PRIu64
+			      ": --node is at most --nodes\n",
+			      settings.node.node, settings.node.nodes);
+		return EXIT_FAILURE;
 	}
 	if (settings.node.node > 0) {
 		settings.node.messages = settings.messages;
@@ -434,5 +436,10 @@ int main(int argc, char **argv)
 		settings.node.json = settings.json;
 		return ring_node_run(&settings.node);
 	}
+	if (!app_take_loops("gyre-ring", settings.loops, settings.node.spin_ns, &settings.tuned)) {
+		return EXIT_FAILURE;
+	}
+	settings.tuned.loops = settings.tuned.loops != 0 ? settings.tuned.loops : 1;
+	settings.loops = settings.tuned.loops;
 	return run(&settings);
 }

@@ -5,8 +5,8 @@ usage: check_options.py [ROOT]
 
 The integer options of meson_options.txt are gyre's tunables, and so are those that choose a word and are
 fields of struct gyre_system_options: enums that count the words from 1 on. Each must be a field of the same
-name there, a line OPTION(field, min, max) with the same bounds in lib/system/options.c, a line FIELD(field)
-in apps/set_field.c, and a GY_DEFAULT_ macro of include/meson.build. Every option, tunable or not, has a row in the README's
+name there, a line OPTION(field, min, max) with the same bounds in lib/system/options.c, a line FIELD(field, min, max)
+with them in apps/set_field.c, and a GY_DEFAULT_ macro of include/meson.build. Every option, tunable or not, has a row in the README's
 table of options, with its default in the second column. meson_options.txt is alphabetical and each of
 its texts says something.
 """
@@ -134,19 +134,19 @@ def fields_of_struct(root, problems):
     return {}
 
 
-def bounds_of_source(root, problems):
-    """Field -> (line, min, max) for each OPTION(field, min, max)."""
-    if not read(root, SOURCE, problems):
+def bounds_of(root, path, macro, problems):
+    """Field -> (line, min, max) for each line such as OPTION(field, min, max)."""
+    if not read(root, path, problems):
         return {}
-    source = csource.load(root, SOURCE)
+    source = csource.load(root, path)
     found = {}
     code = source.code
     for at, token in enumerate(code[:-1]):
-        if token.text == "OPTION" and code[at + 1].text == "(":
+        if token.text == macro and code[at + 1].text == "(":
             groups = csource.split_arguments(code, at + 1)
             texts = [" ".join(t.text for t in group) for group in groups]
             if len(texts) < 3:
-                problems.append((SOURCE, token.line, "OPTION() needs a field, a min and a max"))
+                problems.append((path, token.line, f"{macro}() needs a field, a min and a max"))
                 continue
             found[texts[0]] = (token.line, constant(texts[1]), constant(texts[2]))
     return found
@@ -188,19 +188,20 @@ def check_file(options, problems):
 def check_code(root, options, problems):
     fields = fields_of_struct(root, problems)
     tunables = {option.name: option for option in options if option.is_tunable(fields)}
-    bounds = bounds_of_source(root, problems)
+    bounds = bounds_of(root, SOURCE, "OPTION", problems)
     config = read(root, CONFIG, problems)
-    settable = set(re.findall(r"^\tFIELD\((\w+)\)", read(root, SETTER, problems), re.MULTILINE))
+    settable = bounds_of(root, SETTER, "FIELD", problems)
     for name, option in tunables.items():
         if fields and name not in fields:
             problems.append((OPTIONS, option.line, f"{name} is no field of struct {STRUCT}"))
         if bounds and name not in bounds:
             problems.append((OPTIONS, option.line, f"{name} has no OPTION() in {SOURCE}"))
-        elif bounds and bounds[name][1:] != option.bounds():
-            line, low, high = bounds[name]
-            least, most = option.bounds()
-            text = f"{name} is {low} to {high} here, {least} to {most} in {OPTIONS}"
-            problems.append((SOURCE, line, text))
+        for path, found in ((SOURCE, bounds), (SETTER, settable)):
+            if name in found and found[name][1:] != option.bounds():
+                line, low, high = found[name]
+                least, most = option.bounds()
+                text = f"{name} is {low} to {high} here, {least} to {most} in {OPTIONS}"
+                problems.append((path, line, text))
         if config and not re.search(rf"'{name}'", config):
             problems.append((CONFIG, 0, f"{name} does not become a GY_DEFAULT_ macro"))
         if settable and name not in settable:

@@ -53,6 +53,34 @@ static bool read_peer(char *text, struct gyre_node_peer *ret_peer)
 	return true;
 }
 
+static bool is_named(const struct node_settings *settings, size_t count, uint16_t id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (settings->peers[i].id == id) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Says what is wrong with one peer. */
+static bool refuse_peer(const struct gyre_node_peer *peer, const char *why)
+{
+	(void)fprintf(stderr, "gyre-chat: --peers: %s: %u=%s\n", why, (unsigned)peer->id,
+		      peer->address);
+	return false;
+}
+
+static bool say_what_peers_are(const struct node_settings *settings)
+{
+	(void)fprintf(stderr,
+		      "gyre-chat: --peers %s: up to %d nodes, as 2=tcp://10.0.0.2:9001, with "
+		      "commas between them\n",
+		      settings->peers_text, NODES_MAX - 1);
+	return false;
+}
+
+/* A line on standard error says what is wrong. */
 static bool read_peers(struct node_settings *settings)
 {
 	const char *from = settings->peers_text == NULL ? "" : settings->peers_text;
@@ -61,13 +89,19 @@ static bool read_peers(struct node_settings *settings)
 	char *one;
 
 	if (strlen(from) >= sizeof(settings->text)) {
-		return false;
+		return say_what_peers_are(settings);
 	}
 	(void)snprintf(settings->text, sizeof(settings->text), "%s", from);
 	while ((one = strsep(&rest, ",")) != NULL && *from != '\0') {
-		if (count == NODES_MAX - 1 || !read_peer(one, &settings->peers[count++])) {
-			return false;
+		struct gyre_node_peer *peer = &settings->peers[count];
+
+		if (count == NODES_MAX - 1 || !read_peer(one, peer)) {
+			return say_what_peers_are(settings);
 		}
+		if (is_named(settings, count, peer->id)) {
+			return refuse_peer(peer, "a node has one address, and this is another one");
+		}
+		count++;
 	}
 	return true;
 }
@@ -81,11 +115,6 @@ bool make_node(struct node_settings *settings, struct gyre_node_options *ret_nod
 		return false;
 	}
 	if (!read_peers(settings)) {
-		(void)fprintf(
-			stderr,
-			"gyre-chat: --peers %s: up to %d nodes, as 2=tcp://10.0.0.2:9001, with "
-			"commas between them\n",
-			settings->peers_text, NODES_MAX - 1);
 		return false;
 	}
 	*ret_node = (struct gyre_node_options){

@@ -115,14 +115,11 @@ int main(int argc, char **argv)
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
+	if (!app_take_loops("gyre-kv", settings.kv.loops, settings.spin_ns, options)) {
+		return EXIT_FAILURE;
+	}
 	tree_init();
 	commands_init();
-	if (settings.kv.loops != 0) {
-		options->loops = (uint32_t)settings.kv.loops;
-	}
-	if (settings.spin_ns != 0) {
-		options->spin_ns = settings.spin_ns;
-	}
 	options->cpus = settings.cpus;
 	if (settings.quiet) {
 		options->log_level = GYRE_LOG_ERROR;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "base/memory/memory.h"
 #include "remote/node.h"
 #include "remote/node_address.h"
@@ -69,6 +70,31 @@ static int start(struct gy_nodes *nodes, struct gy_node_engine *it,
 	return r < 0 ? r : membership->watch(it->engine, gy_node_peer_found, system);
 }
 
+/* Says what is wrong with the first peer of the list that is refused with @error. */
+static void explain(const struct gy_nodes *nodes, int error)
+{
+	const struct gyre_node_peer *peer = nodes->options.peers;
+	uint16_t id = nodes->options.id;
+
+	while (peer->id != 0 && peer->id != id && peer->address != NULL &&
+	       gy_node_address_check(peer->address) == 0) {
+		peer++;
+	}
+	gy_assert(peer->id != 0);
+	if (peer->id == id) {
+		gy_log(nodes->log, GYRE_LOG_ERROR,
+		       "peer %u=%s is node %u itself: name the other nodes alone", peer->id,
+		       peer->address == NULL ? "" : peer->address, id);
+	} else if (peer->address == NULL) {
+		gy_log(nodes->log, GYRE_LOG_ERROR, "peer %u of node %u has no address: %s",
+		       peer->id, id, gy_node_address_remedy(error));
+	} else {
+		gy_log(nodes->log, GYRE_LOG_ERROR,
+		       "peer %u of node %u has \"%s\", which is no address of a node: %s", peer->id,
+		       id, peer->address, gy_node_address_remedy(error));
+	}
+}
+
 int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system)
 {
 	const struct gyre_node_options *options = &nodes->options;
@@ -77,10 +103,7 @@ int gy_membership_start(struct gy_nodes *nodes, struct gyre_system *system)
 	nodes->system = system;
 	r = start(nodes, &nodes->engines[0], &static_list, options->peers);
 	if (r == -EINVAL || r == -ENAMETOOLONG) {
-		gy_log(nodes->log, GYRE_LOG_ERROR,
-		       "a peer of node %u is not understood: its id must not be 0 or the node's "
-		       "own, and %s",
-		       options->id, gy_node_address_remedy(r));
+		explain(nodes, r);
 	}
 	if (r == 0 && options->membership != NULL) {
 		r = start(nodes, &nodes->engines[1], options->membership, options->membership_arg);

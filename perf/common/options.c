@@ -120,6 +120,17 @@ static void set_seconds(const struct perf_option *option, const char *text)
 	*(uint64_t *)option->value = (uint64_t)(seconds * 1e9);
 }
 
+static void set_tunable(const struct perf_option *option, const char *text)
+{
+	char why[APP_WHY_BYTES];
+
+	if (app_set_field((struct gyre_system_options *)option->value, text, why) < 0) {
+		fprintf(stderr, "%s: --%s cannot be '%s': %s\n", program_invocation_short_name,
+			option->name, text, why);
+		exit(STATUS_MISUSE);
+	}
+}
+
 static void set(const struct perf_option *option, const char *text)
 {
 	switch (option->kind) {
@@ -142,9 +153,7 @@ static void set(const struct perf_option *option, const char *text)
 		*(const char **)option->value = text;
 		break;
 	case PERF_OPTION_SET:
-		if (app_set_field((struct gyre_system_options *)option->value, text) < 0) {
-			refuse(option, text);
-		}
+		set_tunable(option, text);
 		break;
 	}
 }

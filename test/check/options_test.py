@@ -35,14 +35,7 @@ SOURCE = planted.IDEA + """static const struct field fields[] = {
 };
 """
 CONFIG = "tunables = [\n  'high_events', 'loops', 'receive_buffers',\n  'spin_ns',\n  'write_max_bytes',\n]\n"
-SETTER = planted.IDEA + """static const struct field fields[] = {
-	FIELD(high_events),
-	FIELD(loops),
-	FIELD(receive_buffers),
-	FIELD(spin_ns),
-	FIELD(write_max_bytes),
-};
-"""
+SETTER = SOURCE.replace("OPTION(", "FIELD(")
 README = """# gyre
 
 | command | what |
@@ -109,8 +102,12 @@ class Options(planted.PlantedTest):
                     "receive_buffers has no OPTION()")
 
     def test_catches_a_tunable_that_programs_cannot_set(self):
-        self.caught("apps/set_field.c", "\tFIELD(spin_ns),\n", "",
+        self.caught("apps/set_field.c", "\tFIELD(spin_ns, -2, INT64_C(1000) * 1000000),\n", "",
                     "apps/set_field.c: spin_ns has no FIELD()")
+
+    def test_catches_other_bounds_where_programs_set_it(self):
+        self.caught("apps/set_field.c", "loops, 0, 1024", "loops, 0, 1025",
+                    "apps/set_field.c:6: loops is 0 to 1025 here, 0 to 1024 in")
 
     def test_catches_bounds_of_what_is_no_option(self):
         self.caught("lib/system/options.c", "\tOPTION(loops", "\tOPTION(extra, 1, 2),\n\tOPTION(loops",

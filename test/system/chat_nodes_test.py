@@ -4,6 +4,7 @@ import re
 import select
 import signal
 import socket
+import subprocess
 import time
 
 from chat_support import CHAT
@@ -108,11 +109,25 @@ def test_rooms(clients):
     first.until(f"* {other.nick} is in {first.room}", lambda: first.type("/who"))
 
 
+def test_peers():
+    """A list that names a node twice, or itself, or no address, is refused and quoted."""
+    for peers, why in (("2=tcp://127.0.0.1:9002,3=tcp://127.0.0.1:9003,2=tcp://127.0.0.1:9004",
+                        "another one: 2=tcp://127.0.0.1:9004"),
+                       ("1=tcp://127.0.0.1:9001", "peer 1=tcp://127.0.0.1:9001 is node 1 itself"),
+                       ("3=tcp://127.0.0.1:9003,2=foo", 'peer 2 of node 1 has "foo", which is no address'),
+                       ("two", "--peers two: up to")):
+        ran = subprocess.run([CHAT, "--bind", "tcp://127.0.0.1:0", "--node", "1", "--listen", "tcp://127.0.0.1:0",
+                              "--peers", peers], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        expect(ran.returncode == 1 and why in ran.stderr and ran.stderr.count("\n") == 1,
+               f"{peers}: exit {ran.returncode}: {ran.stderr}")
+
+
 def lost(clients):
     return sum(client.lost() for client in clients)
 
 
 def main():
+    test_peers()
     ports = {node: free_port() for node in NODES}
     nodes = {node: Node(node, ports) for node in NODES}
     pairs = [Client(nodes[node], f"of{node}", room) for node in (1, 2) for room in ROOMS]

@@ -44,12 +44,20 @@ def test_used_port():
 
 
 def test_tunables():
-    """By --set: no such option, no number, more than the field holds, and a value out of bounds."""
-    for bad in ("budget=1", "run_budget", "run_budget=", "run_budget=1x", "run_budget=whole", "loops_max=-1",
-                "run_budget=4294967297", "receive_buffers=half"):
-        expect_refusal(run_echo("--bind", "tcp://127.0.0.1:0", "--set", bad), "--set", bad)
-    ran = run_echo("--bind", "tcp://127.0.0.1:0", "--set", "run_budget=1000001")
-    expect_refusal(ran, "run_budget", "1000000")
+    """By --set: no such option, no number, and a value out of bounds; and what another option says too."""
+    takes = {"run_budget": "takes 1 to 1000000", "loops_max": "takes 0 to 1024", "stall_ns": "takes -1 to 60000000000",
+             "engine": "takes auto, io_uring, epoll", "receive_buffers": "takes shared, whole"}
+    for bad in ("run_budget=", "run_budget=1x", "run_budget=whole", "loops_max=-1", "run_budget=-1", "run_budget=1000001",
+                "run_budget=4294967297", "receive_buffers=half", "engine=foo", "stall_ns=-2",
+                "stall_ns=99999999999999999999"):
+        name = bad.partition("=")[0]
+        expect_refusal(run_echo("--bind", "tcp://127.0.0.1:0", "--set", bad), f'--set cannot be "{bad}": {name} {takes[name]}')
+    for bad, why in (("nosuch=5", "no such option"), ("run=1", "no such option"), ("run_budget", "it is OPTION=VALUE"),
+                     ("=1", "it is OPTION=VALUE")):
+        expect_refusal(run_echo("--bind", "tcp://127.0.0.1:0", "--set", bad), f'"{bad}"', why)
+    for twice in (("--loops", "1", "--set", "loops=2000"), ("--loops", "1", "--set", "loops=1"),
+                  ("--spin", "never", "--set", "spin_ns=5")):
+        expect_refusal(run_echo("--bind", "tcp://127.0.0.1:0", *twice), "loops=2000" if "loops=2000" in twice else twice[0])
     server = Server("--loops", "1", "--set", "receive_buffers=whole", "--set", "run_budget=7",
                     "--set", "spin_ns=-2")
     with server.connect() as connection:

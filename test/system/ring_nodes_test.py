@@ -134,6 +134,14 @@ def one_cannot_begin():
     expect("ring-nodes: node 4 ended before its time: status 1\n" in errors, errors)
 
 
+def one_of_more_than_there_are():
+    ran = subprocess.run([RING, "--node", "5", "--nodes", "2"], capture_output=True, text=True, check=False,
+                         timeout=PATIENCE_S)
+    expect(ran.returncode == 1 and ran.stderr == "gyre-ring: there is no node 5 of 2: --node is at most --nodes\n",
+           f"exit {ran.returncode}: {ran.stderr}")
+
+
+one_of_more_than_there_are()
 measures()
 measures_one_token_as_json()
 passes_large_messages_under_a_secret()

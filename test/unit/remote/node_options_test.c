@@ -226,21 +226,27 @@ Test(node_options, need_types_that_can_travel_each_with_its_own_id)
 
 Test(node_options, need_peers_with_an_address_and_another_id)
 {
-	static const struct gyre_node_peer peers[] = {
-		{ 1, "tcp://127.0.0.1:9000" },
-		{ 2, NULL },
-		{ 2, "udp://127.0.0.1:9000" },
-		{ 2, "127.0.0.1:9000" },
-		{ 2, "unix:" },
-		{ 2, "unix:relative" },
-		{ 2, "unix+dgram:/tmp/gyre-node" },
+	static const struct {
+		struct gyre_node_peer peer;
+		const char *says;
+	} all[] = {
+		{ { 1, "tcp://127.0.0.1:9000" }, "peer 1=tcp://127.0.0.1:9000 is node 1 itself" },
+		{ { 1, NULL }, "peer 1= is node 1 itself" },
+		{ { 3, NULL }, "peer 3 of node 1 has no address: an address looks like" },
+		{ { 2, "foo" }, "peer 2 of node 1 has \"foo\", which is no address of a node: an" },
+		{ { 2, "udp://127.0.0.1:9000" }, "has \"udp://127.0.0.1:9000\", which is no" },
+		{ { 2, "127.0.0.1:9000" }, "has \"127.0.0.1:9000\", which is no" },
+		{ { 2, "unix:" }, "has \"unix:\", which is no" },
+		{ { 2, "unix:relative" }, "has \"unix:relative\", which is no" },
+		{ { 2, "unix+dgram:/tmp/gyre-node" }, "has \"unix+dgram:/tmp/gyre-node\", which" },
 	};
 
-	for (size_t i = 0; i < gy_countof(peers); i++) {
-		const struct gyre_node_peer list[] = { peers[i], { 0, NULL } };
+	for (size_t i = 0; i < gy_countof(all); i++) {
+		const struct gyre_node_peer good = { 4, "tcp://127.0.0.1:9000" };
+		const struct gyre_node_peer list[] = { good, all[i].peer, { 0, NULL } };
 
 		expect_refused(&(struct gyre_node_options){ .id = 1, .peers = list }, -EINVAL,
-			       "a peer of node 1");
+			       all[i].says);
 	}
 }
 
