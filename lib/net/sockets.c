@@ -121,7 +121,7 @@ int gy_sockets_listen(struct gyre_socket_address *address, const struct gy_liste
 	}
 	if (r < 0 && !(listening->patient && r == -EADDRINUSE)) {
 		gy_log(listening->log, GYRE_LOG_ERROR, "cannot listen on %s: %s; %s",
-		       listening->text, strerror(-r), gy_bind_remedy(r));
+		       listening->text, strerror(-r), gy_bind_remedy(listening->text, r));
 	}
 	while (r < 0 && opened > 0) {
 		(void)gy_descriptor_close(ret_fds[--opened]);

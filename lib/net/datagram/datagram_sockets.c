@@ -209,7 +209,7 @@ static void report(const struct gy_datagram_sockets *sockets, int error)
 	const char *where = options->bind != NULL ? options->bind : options->connect;
 
 	gy_log(sockets->log, GYRE_LOG_ERROR, "cannot open a socket for datagrams at %s: %s; %s",
-	       where != NULL ? where : "any port", strerror(-error), gy_bind_remedy(error));
+	       where != NULL ? where : "any port", strerror(-error), gy_bind_remedy(where, error));
 }
 
 int gy_datagram_sockets_open(struct gy_datagram_sockets *sockets, int *ret_fds)

@@ -82,7 +82,9 @@ int gy_cpus_find(const char *list, const struct gy_log *log, int *ret_cpus, int 
 	wanted = allowed;
 	if (list != NULL && gy_cpus_parse(list, &wanted) < 0) {
 		gy_log(log, GYRE_LOG_ERROR,
-		       "cpus is \"%s\": it must be a list of numbers and ranges, as 0-3,8", list);
+		       "cpus is \"%s\": it must be a list of numbers and rising ranges, as 0-3,8, "
+		       "and the largest number is %d",
+		       list, GYRE_CPUS_MAX - 1);
 		return -EINVAL;
 	}
 	for (int cpu = 0; cpu < GYRE_CPUS_MAX && count < cpus_max; cpu++) {

@@ -378,6 +378,32 @@ Test(listening, refuses_addresses_that_are_not_of_this_machine, .init = begin, .
 Test(listening, says_that_a_path_may_be_taken_by_what_is_no_socket, .init = begin, .fini = end)
 {
 	expect_refused("unix:/etc", -EADDRINUSE, "a file that is no socket");
+	cr_expect_null(strstr(rig.last_log, "port"), "%s", rig.last_log);
+}
+
+Test(listening, has_one_remedy_for_ports_and_another_one_for_paths)
+{
+	const char *path = gy_bind_remedy("unix:/run/server.socket", -EACCES);
+	const char *port = gy_bind_remedy("tcp://127.0.0.1:80", -EACCES);
+
+	cr_expect_not_null(strstr(path, "the folder of the path"), "%s", path);
+	cr_expect_null(strstr(path, "port"), "%s", path);
+	cr_expect_not_null(strstr(port, "ports below 1024"), "%s", port);
+	cr_expect_null(strstr(port, "folder"), "%s", port);
+	cr_expect_str_eq(gy_bind_remedy("UNIX+dgram:/run/server.socket", -EROFS), path);
+	cr_expect_str_eq(gy_bind_remedy(NULL, -EACCES), port);
+	for (size_t i = 0; i < 2; i++) {
+		const char *text = i == 0 ? "unix:@name" : "udp://[::]:7000";
+
+		cr_expect_not_null(strstr(gy_bind_remedy(text, -EMFILE), "ulimit"));
+		cr_expect_not_null(strstr(gy_bind_remedy(text, -EBADF), "each loop"));
+	}
+}
+
+Test(listening, says_which_call_takes_an_address_of_datagrams, .init = begin, .fini = end)
+{
+	expect_refused("udp://127.0.0.1:7000", -EINVAL, "gyre_system_datagram_open()");
+	expect_refused("unix+dgram:/tmp/socket", -EINVAL, "gyre_system_datagram_open()");
 }
 
 static int somebody_listens(bool reuse_port, uint16_t *ret_port)
@@ -404,6 +430,7 @@ static void expect_used(uint16_t port)
 
 	(void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", (unsigned)port);
 	expect_refused(text, -EADDRINUSE, "another program listens there");
+	cr_expect_null(strstr(rig.last_log, "path"), "%s", rig.last_log);
 	(void)snprintf(text, sizeof(text), "tcp://[::]:%u", (unsigned)port);
 	expect_refused(text, -EADDRINUSE, "another program listens there");
 }

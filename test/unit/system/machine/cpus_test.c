@@ -130,6 +130,7 @@ Test(cpus, in_a_list_that_is_none_are_refused_with_one_line_that_shows_it)
 		cr_assert_eq(lines, 1, "\"%s\"", bad[i]);
 		cr_assert_not_null(strstr(last_line, bad[i]));
 		cr_assert_not_null(strstr(last_line, "cpus"));
+		cr_assert_not_null(strstr(last_line, "the largest number is 8191"));
 		cr_assert_eq(found[0], -7);
 	}
 }
