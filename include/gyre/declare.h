@@ -101,10 +101,22 @@
 
 /* Marks a message that is sent as a notice; a request is marked by GYRE_ANSWER_(). A protocol looks
  * for these names, and so does who reads the error of a compiler that finds none. */
-#define GYRE_NOTICE_(NAME)                 \
-	enum {                             \
-		gyre_is_notice_##NAME = 1, \
+#define GYRE_NOTICE_(NAME)                  \
+	enum {                              \
+		gyre_is_notice_##NAME = 1,  \
+		gyre_has_answer_##NAME = 0, \
 	};
+
+/* EXPRESSION, where NAME declares an answer. What else is wrong without one are many lines, and so
+ * comes behind the text of this. */
+#define GYRE_IF_ANSWERED_(NAME, EXPRESSION)                                                    \
+	((void)__extension__({                                                                 \
+		 GYRE_ASSERT_(gyre_has_answer_##NAME,                                          \
+			      #NAME " declares no answer: what is named here is the request, " \
+				    "as in GYRE_REQUEST(), and not the answer");               \
+		 0;                                                                            \
+	 }),                                                                                   \
+	 EXPRESSION)
 
 /* A type of a program's own. */
 #define GYRE_TYPE_(NAME, ID, DESTROY, COPY, ANSWER, ENCODING_BYTES, ENCODING)                 \

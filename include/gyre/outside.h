@@ -154,8 +154,9 @@ GYRE_API const void *gyre_mail_message(const struct gyre_mail *mail, const struc
 	((const struct NAME *)gyre_mail_message((MAIL), &gyre_type_##NAME))
 
 /** gyre_mail_answer_to() - that payload as the answer to a request NAME, typed, or NULL */
-#define gyre_mail_answer_to(MAIL, NAME) \
-	((const GYRE_ANSWER_TYPE_(NAME) *)gyre_mail_message((MAIL), gyre_type_##NAME.answer))
+#define gyre_mail_answer_to(MAIL, NAME)                                             \
+	GYRE_IF_ANSWERED_(NAME, (const GYRE_ANSWER_TYPE_(NAME) *)gyre_mail_message( \
+					(MAIL), gyre_type_##NAME.answer))
 
 /**
  * gyre_mail_message_move() - moves the payload out of a mail that the caller has, to keep it
@@ -181,8 +182,9 @@ GYRE_API int gyre_mail_message_move(struct gyre_mail *mail, const struct gyre_ty
 	gyre_mail_message_move((MAIL), &gyre_type_##NAME, GYRE_POINTER_(NAME, VALUE))
 
 /** gyre_mail_move_answer_to() - moves the answer to a NAME to where VALUE points; 0 or an errno */
-#define gyre_mail_move_answer_to(MAIL, NAME, VALUE) \
-	gyre_mail_message_move((MAIL), gyre_type_##NAME.answer, GYRE_ANSWER_TO_WRITE_(NAME, VALUE))
+#define gyre_mail_move_answer_to(MAIL, NAME, VALUE)                                     \
+	GYRE_IF_ANSWERED_(NAME, gyre_mail_message_move((MAIL), gyre_type_##NAME.answer, \
+						       GYRE_ANSWER_TO_WRITE_(NAME, VALUE)))
 
 GYRE_END_DECLS
 

@@ -70,6 +70,7 @@ GYRE_BEGIN_DECLS
 	};                                                                                       \
 	enum {                                                                                   \
 		gyre_is_request_##NAME = 1,                                                      \
+		gyre_has_answer_##NAME = 1,                                                      \
 	};                                                                                       \
 	GYRE_ANSWER_FOR_(NAME, ANSWER)                                                           \
 	static inline __attribute__((unused)) struct gyre_mail *gyre_copy_answer_##NAME(         \
@@ -114,9 +115,11 @@ GYRE_BEGIN_DECLS
 #define gyre_system_new_answer(SYSTEM, ...) \
 	GYRE_NEW_ANSWER_(gyre_system_mail_create, SYSTEM, __VA_ARGS__, )
 
-#define GYRE_NEW_ANSWER_(MAKE, FROM, NAME, ...)                        \
-	gyre_fill_answer_##NAME(MAKE((FROM), gyre_type_##NAME.answer), \
-				GYRE_PASS_(GYRE_VALUE(gyre_answer_to_##NAME, { __VA_ARGS__ })))
+#define GYRE_NEW_ANSWER_(MAKE, FROM, NAME, ...)                          \
+	GYRE_IF_ANSWERED_(NAME,                                          \
+			  gyre_fill_answer_##NAME(                       \
+				  MAKE((FROM), gyre_type_##NAME.answer), \
+				  GYRE_PASS_(GYRE_VALUE(gyre_answer_to_##NAME, { __VA_ARGS__ }))))
 
 /**
  * gyre_new_answer_copy() - a mail with a copy of a struct, as the answer to a NAME
@@ -128,11 +131,13 @@ GYRE_BEGIN_DECLS
  * As gyre_new_copy(): what the struct owns is the mail's.
  */
 #define gyre_new_answer_copy(STACK, NAME, FROM) \
-	gyre_copy_answer_##NAME((STACK), NULL, GYRE_ANSWER_TO_READ_(NAME, FROM))
+	GYRE_IF_ANSWERED_(                      \
+		NAME, gyre_copy_answer_##NAME((STACK), NULL, GYRE_ANSWER_TO_READ_(NAME, FROM)))
 
 /** gyre_system_new_answer_copy() - gyre_new_answer_copy() outside of any actor */
 #define gyre_system_new_answer_copy(SYSTEM, NAME, FROM) \
-	gyre_copy_answer_##NAME(NULL, (SYSTEM), GYRE_ANSWER_TO_READ_(NAME, FROM))
+	GYRE_IF_ANSWERED_(                              \
+		NAME, gyre_copy_answer_##NAME(NULL, (SYSTEM), GYRE_ANSWER_TO_READ_(NAME, FROM)))
 
 /** gyre_reply_to() - answers the running ask, of a NAME: (stack, price_of, .cents = 90) */
 #define gyre_reply_to(STACK, ...) gyre_reply((STACK), gyre_new_answer(STACK, __VA_ARGS__))
@@ -153,12 +158,13 @@ GYRE_BEGIN_DECLS
 
 /** gyre_future_answer_to() - the answer to an ask of a NAME, typed, or NULL: see
  * gyre_future_answer() */
-#define gyre_future_answer_to(FUTURE, NAME) gyre_future_answer_to_##NAME(FUTURE)
+#define gyre_future_answer_to(FUTURE, NAME) \
+	GYRE_IF_ANSWERED_(NAME, gyre_future_answer_to_##NAME(FUTURE))
 
 /** gyre_future_move_answer_to() - moves that answer to where VALUE points; 0 or an errno */
-#define gyre_future_move_answer_to(FUTURE, NAME, VALUE)             \
-	gyre_future_move_payload((FUTURE), gyre_type_##NAME.answer, \
-				 GYRE_ANSWER_TO_WRITE_(NAME, VALUE))
+#define gyre_future_move_answer_to(FUTURE, NAME, VALUE)                                     \
+	GYRE_IF_ANSWERED_(NAME, gyre_future_move_payload((FUTURE), gyre_type_##NAME.answer, \
+							 GYRE_ANSWER_TO_WRITE_(NAME, VALUE)))
 
 GYRE_END_DECLS
 

@@ -65,12 +65,12 @@ GYRE_BEGIN_DECLS
  * GYRE_REQUEST_TAIL() - GYRE_REQUEST() for a question with a tail
  * @NAME: as for GYRE_MESSAGE()
  * @ID: its type id, at least 0x100
- * @TAIL: the last member of the struct, an array without a length
- * @COUNT: the member that counts its elements, a uint32_t
  * @ANSWER: the tag of a struct that was declared as a message before, with or without a tail; or
  *   NAME itself
+ * @TAIL: the last member of the struct, an array without a length
+ * @COUNT: the member that counts its elements, a uint32_t
  */
-#define GYRE_REQUEST_TAIL(NAME, ID, TAIL, COUNT, ANSWER)                                  \
+#define GYRE_REQUEST_TAIL(NAME, ID, ANSWER, TAIL, COUNT)                                  \
 	GYRE_TAIL_TYPE_(NAME, ID, TAIL, COUNT, NULL, NULL, &gyre_type_##ANSWER, 0, NULL); \
 	GYRE_ANSWER_(NAME, ANSWER)
 

@@ -192,6 +192,19 @@ class Typed(Compiled):
         self.fails("return gyre_reply_to(stack, price, 1);")
         self.fails("(void)gyre_future_answer_to(future, price);")
 
+    def test_who_names_the_answer_in_place_of_the_request_is_told_so_first(self):
+        system = "(void)gyre_system_new_answer"
+        for call in ("return gyre_reply_to(stack, price, .cents = 1)", "return gyre_reply_copy_to(stack, price, &price)",
+                     "return gyre_batch_reply_to(stack, 0, price, 1)", "return gyre_batch_reply_all_to(stack, price, 1)",
+                     "return gyre_work_reply_to((struct gyre_work *)0, price, 1)",
+                     f"{system}(gyre_system_of(stack), price, 1)", f"{system}_copy(gyre_system_of(stack), price, &price)",
+                     "(void)gyre_future_answer_to(future, price)", "return gyre_future_move_answer_to(future, price, &price)",
+                     "(void)gyre_mail_answer_to((struct gyre_mail *)0, price)",
+                     "return gyre_mail_move_answer_to((struct gyre_mail *)0, price, &price)"):
+            for language, said in self.outcomes("", call + ";"):
+                first = next(line for line in said.splitlines() if "error:" in line)
+                self.assertIn("price declares no answer: what is named here is the request", first, (language, call))
+
     def test_a_question_declares_an_answer_that_is_a_message(self):
         self.fails(outside="struct a { int x; };\nstruct b { int x; };\nGYRE_REQUEST(a, 0x104, b);")
 
@@ -300,6 +313,11 @@ class Typed(Compiled):
         self.passes(outside=message % "uint32_t")
         for kind in ("size_t", "uint8_t", "char"):
             self.fails(outside=message % kind, because="bytes of line is not a uint32_t")
+
+    def test_a_question_with_a_tail_names_its_answer_where_others_do(self):
+        request = "__extension__ struct line { uint32_t bytes; char text[]; };\nGYRE_REQUEST_TAIL(line, 0x104, %s);"
+        self.passes("return gyre_reply_to(stack, line, 1);", outside=request % "price, text, bytes")
+        self.fails(outside=request % "text, bytes, price")
 
     def test_the_answer_to_a_question_may_have_a_tail(self):
         outside = self.TAIL + "\nstruct read_line { int number; };\nGYRE_REQUEST(read_line, 0x105, line);"

@@ -70,7 +70,7 @@ __extension__ struct rank {
 	uint32_t count;
 	int values[];
 };
-GYRE_REQUEST_TAIL(rank, 0x0208, values, count, scores);
+GYRE_REQUEST_TAIL(rank, 0x0208, scores, values, count);
 
 char *make_text(const char *chars)
 {

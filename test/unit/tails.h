@@ -44,7 +44,7 @@ struct spell {
 	uint32_t count;
 	uint32_t letters[];
 };
-GYRE_REQUEST_TAIL(spell, 0x1503, letters, count, line);
+GYRE_REQUEST_TAIL(spell, 0x1503, line, letters, count);
 
 static inline char tail_letter(uint32_t number, uint32_t i)
 {

@@ -19,7 +19,7 @@ struct line {
 	uint32_t bytes;
 	char text[];
 };
-GYRE_REQUEST_TAIL(line, 0x101, text, bytes, lengths);
+GYRE_REQUEST_TAIL(line, 0x101, lengths, text, bytes);
 
 static uint32_t word_bytes(const struct line *line, uint32_t at)
 {

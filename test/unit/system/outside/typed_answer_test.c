@@ -39,7 +39,7 @@ struct echo {
 	uint32_t count;
 	uint16_t values[];
 };
-GYRE_REQUEST_TAIL(echo, 0x1553, values, count, echo);
+GYRE_REQUEST_TAIL(echo, 0x1553, echo, values, count);
 
 struct typed_frame {
 	struct gyre_future futures[ASKS];
