@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Shows what scripts/run does, in a small tree and with feigned build tools."""
 import os
+import pty
 import shutil
+import subprocess
 
 import planted
 
@@ -64,6 +66,43 @@ class Run(planted.PlantedTest):
         status, output = self.run_it()
         self.assertEqual(status, 2)
         self.assertTrue(output.endswith(LISTED), output)
+
+    def on_terminal(self, *arguments):
+        """What it writes to a terminal that is its standard error, and its standard output."""
+        terminal, end = pty.openpty()
+        environment = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"])
+        with subprocess.Popen([self.path("scripts/run"), *arguments], env=environment, cwd="/",
+                              stdout=subprocess.PIPE, stderr=end, text=True) as ran:
+            os.close(end)
+            shown = b""
+            try:
+                while part := os.read(terminal, 1024):
+                    shown += part
+            except OSError:  # the other end is closed
+                pass
+            os.close(terminal)
+            return shown.decode(), ran.stdout.read(), ran.wait()
+
+    def test_shows_how_far_a_build_is_on_a_terminal_alone(self):
+        with open(self.path("bin/ninja"), encoding="utf-8") as file:
+            script = file.read()
+        self.plant("bin/ninja", script.replace("#!/bin/sh\n", "#!/bin/sh\necho [7/9] building\n"), 0o755)
+        shown, said, status = self.on_terminal("echo")
+        self.assertIn("[7/9] building", shown)
+        self.assertEqual((said, status), ("echo:\n", 5))
+        self.assertEqual(self.run_it("echo"), (5, "echo:\n"))
+
+    def test_shows_nothing_on_a_terminal_when_there_is_nothing_to_build(self):
+        self.run_it("echo")
+        self.plant("bin/ninja", '#!/bin/sh\necho "ninja: no work to do."\n', 0o755)
+        self.assertEqual(self.on_terminal("echo"), ("", "echo:\n", 5))
+
+    def test_says_on_a_terminal_that_a_build_failed(self):
+        self.plant("bin/ninja", "#!/bin/sh\necho undefined reference\nexit 1\n", 0o755)
+        shown, said, status = self.on_terminal("echo")
+        self.assertIn("undefined reference", shown)
+        self.assertIn("this failed: ninja", shown)
+        self.assertEqual((said, status), ("", 1))
 
     def test_shows_why_a_build_failed(self):
         self.plant("bin/ninja", "#!/bin/sh\necho undefined reference\nexit 1\n", 0o755)
