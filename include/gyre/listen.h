@@ -77,8 +77,9 @@ typedef int (*gyre_listen_fn)(struct gyre_stack *stack, const struct gyre_listen
 
 /**
  * struct gyre_acceptor_options - where a system listens, and how it treats connections
- * @bind: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name; port 0 is
- *   any free one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6. Or "fd:NAME" or
+ * @bind: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name, and then
+ *   the first of its addresses is bound that the resolver of the C library gives; port 0 is any
+ *   free one; "tcp://[::]:7000" is every address of the machine, IPv4 and IPv6. Or "fd:NAME" or
  *   "fd:NUMBER": sockets that listen already, by the name that a supervisor such as systemd has
  *   given them, at most one a loop, or by their number; they stay open in the process. Of their
  *   settings, @allow_delay of @channel is set, and @keep_alive_ns, the sizes of its buffers and
