@@ -31,7 +31,6 @@
 #include "base/memory/memory.h"
 
 enum {
-	POOLS_MAX = GY_NODE_FROM_HEAP - GY_NODE_FOREIGN,
 	CHAIN_MAX = 64, /* nodes that go home together */
 	FREE_MAX =
 		2 * CHAIN_MAX, /* nodes of a size that a thread keeps when it frees them itself */
@@ -47,7 +46,7 @@ struct chain_head {
 
 _Static_assert(sizeof(struct chain_head) <= 1 << GY_SIZES_SHIFT, "the smallest node has the room");
 
-struct pool {
+struct gy_foreign_pool {
 	/* Any thread. */
 	int64_t home_bytes GY_ALIGNED_LINE;
 	uint32_t fetching;
@@ -56,7 +55,7 @@ struct pool {
 	/* The thread's own; @used is cleared by who trims. */
 	struct gy_foreign_mine mine GY_ALIGNED_LINE;
 	bool used;
-	struct pool *next; /* of those without a thread */
+	struct gy_foreign_pool *next; /* of those without a thread */
 };
 
 _Thread_local struct gy_foreign_mine *gy_foreign_mine;
@@ -64,21 +63,21 @@ _Thread_local struct gy_foreign_mine *gy_foreign_mine;
 /* What stands in the home of a pool without a thread. */
 static struct chain_head nobody;
 
-/* The pools of the process. One that was made stays; the mutex guards all but what says atomic. */
+/* What a thread has that has a pool; for all sets. */
 static struct {
-	pthread_mutex_t mutex;
 	pthread_once_t once;
 	pthread_key_t key;
 	bool has_key;
-	struct pool *idle;	       /* a list: without a thread */
-	uint32_t made;		       /* atomic */
-	struct pool *pools[POOLS_MAX]; /* atomic */
-} all = { .mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+} ends = { .once = PTHREAD_ONCE_INIT };
 
-static struct pool *pool_of(uint16_t owner)
+/* NULL: the node is of another set, which has more pools. */
+static struct gy_foreign_pool *pool_of(uint16_t owner)
 {
+	struct gy_foreign_pools *all = gy_foreign_pools_here();
+	uint32_t number = (uint32_t)owner - GY_NODE_FOREIGN;
+
 	gy_assert(owner >= GY_NODE_FOREIGN && owner < GY_NODE_FROM_HEAP);
-	return gy_load_acquire(&all.pools[owner - GY_NODE_FOREIGN]);
+	return number < all->pools_max ? gy_load_acquire(&all->pools[number]) : NULL;
 }
 
 static void free_nodes(struct gy_node *node)
@@ -118,12 +117,17 @@ static bool push(struct chain_head **home, struct chain_head *head)
 	return true;
 }
 
-static void put_home(struct pool *pool, struct gy_node *first, uint32_t count)
+static void put_home(struct gy_foreign_pool *pool, struct gy_node *first, uint32_t count)
 {
 	struct chain_head *head = (struct chain_head *)(void *)first;
 	int64_t bytes = (int64_t)(count * gy_sizes_bytes(first->size_class));
-	int64_t home_bytes = gy_add_relaxed(&pool->home_bytes, bytes) + bytes;
+	int64_t home_bytes;
 
+	if (gy_unlikely(pool == NULL)) {
+		free_nodes(first);
+		return;
+	}
+	home_bytes = gy_add_relaxed(&pool->home_bytes, bytes) + bytes;
 	gy_unpoison(head, sizeof(*head));
 	head->count = count;
 	if (home_bytes > HOME_BYTES_MAX || !push(&pool->home[first->size_class], head)) {
@@ -133,7 +137,7 @@ static void put_home(struct pool *pool, struct gy_node *first, uint32_t count)
 }
 
 /* Gives the thread the chain on top of a home; false if there is none. */
-static bool fetch(struct pool *pool, uint8_t size_class)
+static bool fetch(struct gy_foreign_pool *pool, uint8_t size_class)
 {
 	struct chain_head **home = &pool->home[size_class];
 	struct chain_head *head;
@@ -157,7 +161,8 @@ static bool fetch(struct pool *pool, uint8_t size_class)
 }
 
 /* Takes all chains of a home, and leaves @instead there. */
-static struct chain_head *clear(struct pool *pool, uint8_t size_class, struct chain_head *instead)
+static struct chain_head *clear(struct gy_foreign_pool *pool, uint8_t size_class,
+				struct chain_head *instead)
 {
 	struct chain_head *top = gy_exchange(&pool->home[size_class], instead);
 	int64_t bytes = 0;
@@ -170,7 +175,7 @@ static struct chain_head *clear(struct pool *pool, uint8_t size_class, struct ch
 }
 
 /* Takes what is at home in a pool, for who trims. */
-static void trim(struct pool *pool)
+static void trim(struct gy_foreign_pool *pool)
 {
 	struct chain_head *taken[GY_SIZES_COUNT];
 
@@ -188,13 +193,14 @@ static void trim(struct pool *pool)
 
 void gy_foreign_nodes_trim(bool every)
 {
-	uint32_t made = gy_load_acquire(&all.made);
+	struct gy_foreign_pools *all = gy_foreign_pools_here();
+	uint32_t made = gy_load_acquire(&all->made);
 
-	if (made == 0 || pthread_mutex_trylock(&all.mutex) != 0) {
+	if (made == 0 || pthread_mutex_trylock(&all->mutex) != 0) {
 		return;
 	}
 	for (uint32_t i = 0; i < made; i++) {
-		struct pool *pool = all.pools[i];
+		struct gy_foreign_pool *pool = all->pools[i];
 
 		if (gy_load_relaxed(&pool->home_bytes) == 0 || pool->abandoned) {
 			continue;
@@ -204,20 +210,21 @@ void gy_foreign_nodes_trim(bool every)
 		}
 		gy_store_relaxed(&pool->used, false);
 	}
-	(void)pthread_mutex_unlock(&all.mutex);
+	(void)pthread_mutex_unlock(&all->mutex);
 }
 
 struct gy_foreign_use gy_foreign_nodes_use(void)
 {
+	struct gy_foreign_pools *all = gy_foreign_pools_here();
 	struct gy_foreign_use use = { 0 };
 
-	(void)pthread_mutex_lock(&all.mutex);
-	use.pools = all.made;
-	for (uint32_t i = 0; i < all.made; i++) {
-		use.home_bytes += (uint64_t)gy_load_relaxed(&all.pools[i]->home_bytes);
-		use.threads += !all.pools[i]->abandoned;
+	(void)pthread_mutex_lock(&all->mutex);
+	use.pools = all->made;
+	for (uint32_t i = 0; i < all->made; i++) {
+		use.home_bytes += (uint64_t)gy_load_relaxed(&all->pools[i]->home_bytes);
+		use.threads += !all->pools[i]->abandoned;
 	}
-	(void)pthread_mutex_unlock(&all.mutex);
+	(void)pthread_mutex_unlock(&all->mutex);
 	return use;
 }
 
@@ -232,6 +239,15 @@ static void free_mine(struct gy_foreign_mine *mine)
 	}
 }
 
+/* A pool whose thread has ended: what is put on its homes later goes to the heap. */
+static void free_all(struct gy_foreign_pool *pool)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		free_chains(clear(pool, (uint8_t)i, &nobody));
+	}
+	free_mine(&pool->mine);
+}
+
 void gy_foreign_nodes_free_mine(void)
 {
 	if (gy_foreign_mine != NULL) {
@@ -241,44 +257,42 @@ void gy_foreign_nodes_free_mine(void)
 
 static void end_thread(void *arg)
 {
-	struct pool *pool = (struct pool *)arg;
+	struct gy_foreign_pools *all = gy_foreign_pools_here();
+	struct gy_foreign_pool *pool = (struct gy_foreign_pool *)arg;
 
 	gy_foreign_mine = NULL;
-	(void)pthread_mutex_lock(&all.mutex);
-	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
-		free_chains(clear(pool, (uint8_t)i, &nobody));
-	}
-	free_mine(&pool->mine);
+	(void)pthread_mutex_lock(&all->mutex);
+	free_all(pool);
 	pool->abandoned = true;
-	pool->next = all.idle;
-	all.idle = pool;
-	(void)pthread_mutex_unlock(&all.mutex);
+	pool->next = all->idle;
+	all->idle = pool;
+	(void)pthread_mutex_unlock(&all->mutex);
 }
 
 static void make_key(void)
 {
-	all.has_key = pthread_key_create(&all.key, end_thread) == 0;
+	ends.has_key = pthread_key_create(&ends.key, end_thread) == 0;
 }
 
 /* Where the library is unloaded, threads that end later must not call it. */
 static __attribute__((destructor)) void delete_key(void)
 {
-	if (all.has_key) {
-		(void)pthread_key_delete(all.key);
+	if (ends.has_key) {
+		(void)pthread_key_delete(ends.key);
 	}
 }
 
-static struct pool *make_pool(void)
+static struct gy_foreign_pool *make_pool(struct gy_foreign_pools *all)
 {
-	struct pool *pool = NULL;
+	struct gy_foreign_pool *pool = NULL;
 
-	if (all.made < POOLS_MAX) {
-		pool = (struct pool *)gy_memory_get_lasting(sizeof(*pool));
+	if (all->made < all->pools_max) {
+		pool = (struct gy_foreign_pool *)gy_memory_get_lasting(sizeof(*pool));
 	}
 	if (pool != NULL) {
-		pool->mine.owner = (uint16_t)(GY_NODE_FOREIGN + all.made);
-		gy_store_release(&all.pools[all.made], pool);
-		gy_store_release(&all.made, all.made + 1);
+		pool->mine.owner = (uint16_t)(GY_NODE_FOREIGN + all->made);
+		gy_store_release(&all->pools[all->made], pool);
+		gy_store_release(&all->made, all->made + 1);
 	}
 	return pool;
 }
@@ -286,23 +300,24 @@ static struct pool *make_pool(void)
 /* NULL where the thread has to do without. */
 static struct gy_foreign_mine *begin_thread(void)
 {
-	struct pool *pool;
+	struct gy_foreign_pools *all = gy_foreign_pools_here();
+	struct gy_foreign_pool *pool;
 
-	(void)pthread_once(&all.once, make_key);
-	if (!all.has_key) {
+	(void)pthread_once(&ends.once, make_key);
+	if (!ends.has_key) {
 		return NULL;
 	}
-	(void)pthread_mutex_lock(&all.mutex);
-	pool = all.idle;
+	(void)pthread_mutex_lock(&all->mutex);
+	pool = all->idle;
 	if (pool != NULL) {
-		all.idle = pool->next;
+		all->idle = pool->next;
 	} else {
-		pool = make_pool();
+		pool = make_pool(all);
 	}
-	if (pool != NULL && pthread_setspecific(all.key, pool) != 0) {
+	if (pool != NULL && pthread_setspecific(ends.key, pool) != 0) {
 		pool->abandoned = true;
-		pool->next = all.idle;
-		all.idle = pool;
+		pool->next = all->idle;
+		all->idle = pool;
 		pool = NULL;
 	}
 	if (pool != NULL) {
@@ -312,8 +327,22 @@ static struct gy_foreign_mine *begin_thread(void)
 		pool->abandoned = false;
 		gy_foreign_mine = &pool->mine;
 	}
-	(void)pthread_mutex_unlock(&all.mutex);
+	(void)pthread_mutex_unlock(&all->mutex);
 	return gy_foreign_mine;
+}
+
+void gy_foreign_pools_fini(struct gy_foreign_pools *pools)
+{
+	for (uint32_t i = 0; i < pools->made; i++) {
+		struct gy_foreign_pool *pool = pools->pools[i];
+
+		if (!pool->abandoned) {
+			free_all(pool); /* the thread stood still where it was */
+		}
+		gy_memory_put(pool);
+	}
+	pools->made = 0;
+	pools->idle = NULL;
 }
 
 /* ---- nodes ---- */
@@ -340,7 +369,7 @@ struct gy_node *gy_foreign_node_get_slow(size_t bytes)
 {
 	uint8_t size_class = gy_sizes_class(bytes);
 	struct gy_foreign_mine *mine = gy_foreign_mine;
-	struct pool *pool;
+	struct gy_foreign_pool *pool;
 
 	if (size_class == GY_SIZES_HEAP) {
 		return gy_node_get_from_heap(bytes);
@@ -351,7 +380,7 @@ struct gy_node *gy_foreign_node_get_slow(size_t bytes)
 	if (mine == NULL) {
 		return gy_node_get_from_heap(bytes);
 	}
-	pool = gy_container_of(mine, struct pool, mine);
+	pool = gy_container_of(mine, struct gy_foreign_pool, mine);
 	gy_store_relaxed(&pool->used, true);
 	return fetch(pool, size_class) ? gy_foreign_node_get(bytes)
 				       : make_node(mine, size_class, bytes);

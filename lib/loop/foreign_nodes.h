@@ -4,6 +4,8 @@
 #ifndef GY_LOOP_FOREIGN_NODES_H
 #define GY_LOOP_FOREIGN_NODES_H
 
+#include <pthread.h>
+
 #include "loop/loop.h"
 
 /* What a thread gets and puts with no atomic operation: a list of free nodes for each size. */
@@ -76,5 +78,25 @@ struct gy_foreign_use {
 	uint32_t pools;
 };
 struct gy_foreign_use gy_foreign_nodes_use(void);
+
+/*
+ * The pools of a process. One that was made stays. The set is found by a function, so that
+ * processes that are simulated can have a set each: nodes of one must not come into another, which
+ * may go on when the memory of the first one is gone.
+ */
+struct gy_foreign_pool;
+
+struct gy_foreign_pools {
+	pthread_mutex_t mutex;		/* guards all but what says atomic */
+	struct gy_foreign_pool *idle;	/* a list: without a thread */
+	uint32_t made;			/* atomic */
+	uint32_t pools_max;		/* places of @pools */
+	struct gy_foreign_pool **pools; /* atomic */
+};
+
+/* The set of this process. Any thread. */
+struct gy_foreign_pools *gy_foreign_pools_here(void);
+/* Frees the pools of a set whose threads run no more. */
+void gy_foreign_pools_fini(struct gy_foreign_pools *pools);
 
 #endif

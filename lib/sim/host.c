@@ -221,6 +221,7 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	host->up = false;
 	gy_sim_net_host_down(host, crashed);
 	gy_sim_rcu_fini(host);
+	gy_sim_foreign_pools_fini(host);
 	if (crashed || exited || runs_on || host->sim->leaks) { /* leaks were told of */
 		gy_sim_hash_tables_crash(host);
 		gy_sim_memory_crash(host);

@@ -115,6 +115,16 @@ int gyre_sim_create(const struct gyre_sim_options *options, struct gyre_sim **re
 	return 0;
 }
 
+/* What checks have made in the name of the observer. */
+static void end_observer(struct gyre_sim *sim)
+{
+	struct gy_sim_task *observer = &sim->scheduler->observer;
+	struct gy_sim_task *before = gy_sim_task_pose(observer);
+
+	gy_sim_task_end_specifics(observer);
+	(void)gy_sim_task_pose(before);
+}
+
 void gyre_sim_destroy(struct gyre_sim *sim)
 {
 	if (sim == NULL) {
@@ -129,6 +139,7 @@ void gyre_sim_destroy(struct gyre_sim *sim)
 	for (uint32_t i = 0; i < sim->hosts_count; i++) {
 		gy_sim_host_destroy(sim->hosts[i]);
 	}
+	end_observer(sim);
 	gy_sim_net_fini(sim);
 	gy_sim_checks_fini(sim);
 	gy_sim_decisions_fini(sim);

@@ -54,6 +54,8 @@ void gy_sim_grow(void **elements, uint32_t *room, uint32_t count, size_t element
 void gy_sim_hash_tables_crash(struct gy_sim_host *host);
 /* A host has crashed: gives back what gyre has allocated for it. */
 void gy_sim_memory_crash(struct gy_sim_host *host);
+/* The host is down: the pools for mail of its threads are freed. */
+void gy_sim_foreign_pools_fini(struct gy_sim_host *host);
 /* Whether something is in what gyre has allocated for a host. */
 bool gy_sim_memory_has(const struct gy_sim_host *host, const void *at);
 /* How many pieces gyre has allocated for a host, and not given back; and their bytes. */
@@ -232,9 +234,10 @@ struct gy_sim_host {
 	struct gy_list hash_tables;		   /* of liburcu: hash_table_calls.c */
 	struct gy_list memory;			   /* what gyre has allocated for it: memory.c */
 	struct gy_sim_allocations allocations;
-	struct gy_sim_net_host *net;	  /* its addresses and ports: net.c */
-	struct gy_sim_disk *disk;	  /* survives crashes: disk.c */
-	struct gy_epoll_workers *workers; /* file_work.c; NULL until somebody asks for them */
+	struct gy_sim_net_host *net;		/* its addresses and ports: net.c */
+	struct gy_sim_disk *disk;		/* survives crashes: disk.c */
+	struct gy_epoll_workers *workers;	/* file_work.c; NULL until somebody asks for them */
+	struct gy_foreign_pools *foreign_pools; /* memory.c; likewise */
 };
 
 /* Has the clocks of a host run faster by so many millionths, or slower. */

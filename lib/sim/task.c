@@ -211,12 +211,11 @@ void gy_sim_task_switch_back(struct gy_sim_task *task)
 
 struct gy_sim_task *gy_sim_task_pose(struct gy_sim_task *task)
 {
-	const struct gy_sim_task_locals outside = { .error = errno };
+	/* What the thread itself has, while calls are made in the name of a task. */
+	static _Thread_local struct gy_sim_task_locals outside;
 	struct gy_sim_task *before = gy_sim_here;
 
-	if (before != NULL) {
-		leave(&before->locals);
-	}
+	leave(before == NULL ? &outside : &before->locals);
 	enter(task == NULL ? &outside : &task->locals);
 	gy_sim_here = task;
 	return before;

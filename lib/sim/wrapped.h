@@ -36,6 +36,7 @@
 #include "base/delay.h"
 
 struct gy_epoll_workers;
+struct gy_foreign_pools;
 struct io_uring_sqe;
 
 #define GY_SIM_WRAPPED(TYPE, NAME, ...)  \
@@ -107,6 +108,7 @@ GY_SIM_WRAPPED(void *, gy_memory_get_raw, size_t bytes);
 GY_SIM_WRAPPED(void *, gy_memory_get_lasting, size_t bytes);
 GY_SIM_WRAPPED(void *, gy_memory_resize, void *memory, size_t old_bytes, size_t bytes);
 GY_SIM_WRAPPED(void, gy_memory_put, void *memory);
+GY_SIM_WRAPPED(struct gy_foreign_pools *, gy_foreign_pools_here, void);
 
 /* ---- clocks, random numbers: clock_calls.c ---- */
 

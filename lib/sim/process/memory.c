@@ -10,6 +10,7 @@
 #include "base/macros.h"
 #include "base/memory/memory.h"
 #include "base/memory/poison.h"
+#include "loop/foreign_nodes.h"
 #include "sim/scheduler.h"
 #include "sim/wrapped.h"
 
@@ -189,4 +190,38 @@ uint32_t gy_sim_memory_out(const struct gy_sim_host *host, size_t *ret_bytes)
 		count++;
 	}
 	return count;
+}
+
+/* ---- pools of nodes ---- */
+
+/* A host's set of them goes with it; the observer has those of the process. */
+struct gy_foreign_pools *__wrap_gy_foreign_pools_here(void)
+{
+	enum { POOLS_MAX = 1024 };
+	struct gy_sim_host *host = gy_sim_host_here();
+	struct gy_foreign_pools *pools;
+
+	if (host == NULL) {
+		return __real_gy_foreign_pools_here();
+	}
+	if (host->foreign_pools == NULL) {
+		pools = (struct gy_foreign_pools *)gy_sim_get(sizeof(*pools) +
+							      POOLS_MAX * sizeof(*pools->pools));
+		*pools = (struct gy_foreign_pools){
+			.mutex = PTHREAD_MUTEX_INITIALIZER,
+			.pools_max = POOLS_MAX,
+			.pools = (struct gy_foreign_pool **)(void *)(pools + 1),
+		};
+		host->foreign_pools = pools;
+	}
+	return host->foreign_pools;
+}
+
+void gy_sim_foreign_pools_fini(struct gy_sim_host *host)
+{
+	if (host->foreign_pools != NULL) {
+		gy_foreign_pools_fini(host->foreign_pools);
+	}
+	gy_sim_put(host->foreign_pools);
+	host->foreign_pools = NULL;
 }
