@@ -143,6 +143,11 @@ GY_SIM_WRAPPED(int, setrlimit, __rlimit_resource_t resource, const struct rlimit
 GY_SIM_WRAPPED(int, setrlimit64, __rlimit_resource_t resource, const struct rlimit *limit);
 GY_SIM_WRAPPED(int, uname, struct utsname *ret_name);
 
+/* ---- the signal of gyre's watchdog: process_calls.c ---- */
+
+GY_SIM_WRAPPED(int, gy_stall_signal_get, void);
+GY_SIM_WRAPPED(void, gy_stall_signal_put, void);
+
 /* ---- descriptors: descriptor_calls.c, epoll.c, event.c, signals.c ---- */
 
 GY_SIM_WRAPPED(ssize_t, read, int fd, void *memory, size_t bytes);

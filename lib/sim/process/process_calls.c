@@ -209,3 +209,21 @@ int __wrap_uname(struct utsname *ret_name)
 		       gy_sim_host_here()->name);
 	return 0;
 }
+
+/* ---- the signal of gyre's watchdog ---- */
+
+/*
+ * The disposition of the watchdog's signal is the process's, in which a host is only a guest, and
+ * its threads could not be interrupted anyway. So stalls of hosts are logged without it.
+ */
+int __wrap_gy_stall_signal_get(void)
+{
+	return gy_sim_here == NULL ? __real_gy_stall_signal_get() : 0;
+}
+
+void __wrap_gy_stall_signal_put(void)
+{
+	if (gy_sim_here == NULL) {
+		__real_gy_stall_signal_put();
+	}
+}
