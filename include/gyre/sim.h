@@ -157,6 +157,7 @@ struct gyre_sim_disk {
  * Return: 0, or a negative errno.
  * Errors:
  *   -EBADMSG  @replay is no file of decisions
+ *   -EBUSY    another thread has a simulation that it has not destroyed
  *   -EINVAL   @ret_sim is NULL, a rate is above a million, or there are more than 64 CPUs
  *   other     a file of the options cannot be opened
  * Ownership: the caller has the simulation until gyre_sim_destroy().

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -75,6 +76,38 @@ void gy_sim_fail(struct gyre_sim *sim, const char *format, ...)
 
 /* ---- life ---- */
 
+/*
+ * Simulations are those of one thread at a time: tasks leave what the process has once, as mutexes
+ * and pools, in a state that only tasks of the same thread can go on from.
+ */
+static struct {
+	pthread_mutex_t mutex;
+	pthread_t thread; /* that has them */
+	uint32_t count;
+} present = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static bool come(void)
+{
+	bool may;
+
+	(void)pthread_mutex_lock(&present.mutex);
+	may = present.count == 0 || pthread_equal(present.thread, pthread_self());
+	if (may) {
+		present.thread = pthread_self();
+		present.count++;
+	}
+	(void)pthread_mutex_unlock(&present.mutex);
+	return may;
+}
+
+static void go(void)
+{
+	(void)pthread_mutex_lock(&present.mutex);
+	gy_assert(present.count > 0);
+	present.count--;
+	(void)pthread_mutex_unlock(&present.mutex);
+}
+
 static int open_files(struct gyre_sim *sim, const struct gyre_sim_options *options)
 {
 	if (options->trace != NULL) {
@@ -96,6 +129,9 @@ int gyre_sim_create(const struct gyre_sim_options *options, struct gyre_sim **re
 	if (ret_sim == NULL || options->faults > 1000000 || options->refusals > 1000000 ||
 	    options->cpus > CPUS_MAX || gy_sim_here != NULL) {
 		return -EINVAL;
+	}
+	if (!come()) {
+		return -EBUSY;
 	}
 	sim = (struct gyre_sim *)gy_sim_get(sizeof(*sim));
 	sim->faults = options->faults;
@@ -148,6 +184,7 @@ void gyre_sim_destroy(struct gyre_sim *sim)
 		(void)fclose(sim->trace);
 	}
 	gy_sim_put(sim);
+	go();
 }
 
 int gyre_sim_host(struct gyre_sim *sim, const char *name, gyre_sim_boot_fn boot, void *arg,

@@ -50,7 +50,7 @@ struct gy_sim_host *gy_sim_host_here(void)
 
 /* ---- stacks ---- */
 
-/* Of no simulation. Several threads may have simulations. */
+/* Of no simulation. One thread after another may have some. */
 static struct {
 	pthread_mutex_t mutex;
 	struct gy_list stacks;

@@ -104,3 +104,36 @@ Test(sim_shared, unlocks_what_is_locked_when_a_simulation_is_destroyed)
 	cr_assert_eq(done, 1);
 	gyre_sim_destroy(sim);
 }
+
+/* ---- simulations ---- */
+
+static void *make_one(void *arg)
+{
+	struct gyre_sim *sim = NULL;
+
+	*(int *)arg = gyre_sim_create(NULL, &sim);
+	gyre_sim_destroy(sim);
+	return NULL;
+}
+
+static int make_in_thread(void)
+{
+	pthread_t thread;
+	int r = 1;
+
+	cr_assert_eq(pthread_create(&thread, NULL, make_one, &r), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	return r;
+}
+
+Test(sim_shared, is_for_the_simulations_of_one_thread_at_a_time)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct gyre_sim *other = sim_make(2);
+
+	cr_assert_eq(make_in_thread(), -EBUSY);
+	gyre_sim_destroy(sim);
+	cr_assert_eq(make_in_thread(), -EBUSY);
+	gyre_sim_destroy(other);
+	cr_assert_eq(make_in_thread(), 0);
+}
