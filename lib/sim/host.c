@@ -259,6 +259,7 @@ struct gy_sim_host *gy_sim_host_make(struct gyre_sim *sim, const char *name, gyr
 	gy_list_init(&host->memory);
 	gy_list_init(&host->hash_tables);
 	gy_list_init(&host->signal_files);
+	gy_sim_queue_init(&host->signal_waiters);
 	gy_list_init(&host->environment);
 	gy_list_init(&host->streams);
 	sim->hosts[sim->hosts_count++] = host;

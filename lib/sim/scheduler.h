@@ -26,6 +26,12 @@ struct gy_sim_task_locals {
 	int error; /* errno */
 };
 
+/* A call of pthread_once(), on the stack of its task. */
+struct gy_sim_once {
+	pthread_once_t *control;
+	struct gy_sim_once *outer; /* within which it is called */
+};
+
 struct gy_sim_specific {
 	pthread_key_t key;
 	const void *value;
@@ -56,7 +62,9 @@ struct gy_sim_task {
 	void *(*run)(void *arg);
 	void *arg;
 	void *value;
-	sigset_t blocked; /* signals */
+	sigset_t blocked;	  /* signals */
+	const sigset_t *awaited;  /* signals that it waits for; NULL: none */
+	struct gy_sim_once *once; /* what it has begun of pthread_once() */
 	struct gy_sim_task_locals locals;
 	pthread_mutex_t **held; /* mutexes that it has locked */
 	uint32_t held_count;
@@ -103,6 +111,8 @@ struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*call)(v
 void gy_sim_task_destroy(struct gy_sim_task *task);
 /* Lets a ready task run until it waits, yields or ends. In the scheduler. */
 void gy_sim_task_switch_to(struct gy_sim_task *task);
+/* Ends the running task, as when its function returns. */
+_Noreturn void gy_sim_task_return(void *value);
 /* Ends the running task, and its host as by exit(). */
 _Noreturn void gy_sim_task_exit(void);
 /* Back to the scheduler. In a task. */

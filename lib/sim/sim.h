@@ -230,6 +230,7 @@ struct gy_sim_host {
 	struct gy_list streams;	    /* stream_calls.c */
 	uint64_t signals;	    /* pending, a bit by number */
 	struct gy_list signal_files;
+	struct gy_sim_queue signal_waiters;	   /* tasks */
 	struct sigaction handlers[GY_SIM_SIGNALS]; /* that raise() and kill() call */
 	struct gy_list hash_tables;		   /* of liburcu: hash_table_calls.c */
 	struct gy_list memory;			   /* what gyre has allocated for it: memory.c */

@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -78,7 +79,43 @@ GY_SIM_WRAPPED(int, pthread_setspecific, pthread_key_t key, const void *value);
 GY_SIM_WRAPPED(int, pthread_getname_np, pthread_t thread, char *ret_name, size_t bytes);
 GY_SIM_WRAPPED(int, sem_wait, sem_t *semaphore);
 GY_SIM_WRAPPED(int, sem_clockwait, sem_t *semaphore, clockid_t id, const struct timespec *until);
+GY_SIM_WRAPPED(int, sem_timedwait, sem_t *semaphore, const struct timespec *until);
 GY_SIM_WRAPPED(int, sem_post, sem_t *semaphore);
+GY_SIM_WRAPPED(void, pthread_exit, void *value);
+GY_SIM_WRAPPED(int, pthread_once, pthread_once_t *control, void (*call)(void));
+GY_SIM_WRAPPED(int, pthread_mutex_timedlock, pthread_mutex_t *mutex, const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_mutex_clocklock, pthread_mutex_t *mutex, clockid_t id,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_cond_clockwait, pthread_cond_t *condition, pthread_mutex_t *mutex,
+	       clockid_t id, const struct timespec *until);
+
+/* ---- what is not simulated, and ends the process: refused_calls.c ---- */
+
+GY_SIM_WRAPPED(int, pthread_rwlock_rdlock, pthread_rwlock_t *lock);
+GY_SIM_WRAPPED(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *lock);
+GY_SIM_WRAPPED(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *lock,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *lock, clockid_t id,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_rwlock_wrlock, pthread_rwlock_t *lock);
+GY_SIM_WRAPPED(int, pthread_rwlock_trywrlock, pthread_rwlock_t *lock);
+GY_SIM_WRAPPED(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *lock,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_rwlock_clockwrlock, pthread_rwlock_t *lock, clockid_t id,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_spin_lock, pthread_spinlock_t *lock);
+GY_SIM_WRAPPED(int, pthread_cancel, pthread_t thread);
+GY_SIM_WRAPPED(int, pthread_tryjoin_np, pthread_t thread, void **ret_value);
+GY_SIM_WRAPPED(int, pthread_timedjoin_np, pthread_t thread, void **ret_value,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, pthread_clockjoin_np, pthread_t thread, void **ret_value, clockid_t id,
+	       const struct timespec *until);
+GY_SIM_WRAPPED(int, select, int count, fd_set *inputs, fd_set *outputs, fd_set *others,
+	       struct timeval *timeout);
+GY_SIM_WRAPPED(int, pselect, int count, fd_set *inputs, fd_set *outputs, fd_set *others,
+	       const struct timespec *timeout, const sigset_t *signals);
+GY_SIM_WRAPPED(int, sigsuspend, const sigset_t *signals);
+GY_SIM_WRAPPED(int, pause, void);
 
 /* Ends what a task has under a key. */
 void gy_sim_key_end(pthread_key_t key, const void *value);
@@ -130,6 +167,8 @@ GY_SIM_WRAPPED(ssize_t, getrandom, void *memory, size_t bytes, unsigned int flag
 /* ---- the process: process_calls.c ---- */
 
 GY_SIM_WRAPPED(void, exit, int status);
+GY_SIM_WRAPPED(void, _exit, int status);
+GY_SIM_WRAPPED(void, _Exit, int status);
 GY_SIM_WRAPPED(pid_t, getpid, void);
 GY_SIM_WRAPPED(pid_t, gettid, void);
 GY_SIM_WRAPPED(uid_t, geteuid, void);
@@ -180,6 +219,8 @@ GY_SIM_WRAPPED(int, timerfd_settime, int fd, int flags, const struct itimerspec 
 GY_SIM_WRAPPED(int, signalfd, int fd, const sigset_t *signals, int flags);
 GY_SIM_WRAPPED(int, sigtimedwait, const sigset_t *signals, siginfo_t *ret_info,
 	       const struct timespec *timeout);
+GY_SIM_WRAPPED(int, sigwaitinfo, const sigset_t *signals, siginfo_t *ret_info);
+GY_SIM_WRAPPED(int, sigwait, const sigset_t *signals, int *ret_signo);
 GY_SIM_WRAPPED(__sighandler_t, signal, int signo, __sighandler_t handler);
 GY_SIM_WRAPPED(int, sigaction, int signo, const struct sigaction *action,
 	       struct sigaction *ret_before);

@@ -28,6 +28,20 @@ void __wrap_exit(int status)
 	gy_sim_task_exit();
 }
 
+void __wrap__exit(int status)
+{
+	if (gy_sim_here == NULL) {
+		__real__exit(status);
+	}
+	gy_sim_trace(gy_sim_here->sim, gy_sim_host_here(), "exits at once with %d", status);
+	gy_sim_task_exit();
+}
+
+void __wrap__Exit(int status)
+{
+	__wrap__exit(status);
+}
+
 pid_t __wrap_getpid(void)
 {
 	const struct gy_sim_host *host = gy_sim_host_here();

@@ -43,6 +43,29 @@ static void take(struct gy_sim_host *host, int signo)
 	host->signals &= ~(UINT64_C(1) << signo);
 }
 
+/* Whether a task waits for it, which goes on then. */
+static bool wake_waiters(struct gy_sim_host *host, int signo)
+{
+	for (struct gy_list *item = host->tasks.next; item != &host->tasks; item = item->next) {
+		const struct gy_sim_task *task = gy_container_of(item, struct gy_sim_task, of_host);
+
+		if (task->awaited != NULL && sigismember(task->awaited, signo) == 1) {
+			gy_sim_wake_all(&host->signal_waiters);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What is blocked stays pending, and may be waited for: by the task that sends it to its own host,
+ * or else by the host's first one. */
+static bool is_blocked(const struct gy_sim_host *host, int signo)
+{
+	const struct gy_sim_task *task = gy_sim_host_here() == host ? gy_sim_here : host->main;
+
+	return task != NULL && sigismember(&task->blocked, signo) == 1;
+}
+
 int gy_sim_signal_send(struct gy_sim_host *host, int signo)
 {
 	bool heard = false;
@@ -58,8 +81,8 @@ int gy_sim_signal_send(struct gy_sim_host *host, int signo)
 			gy_sim_file_changed(&file->file, EPOLLIN);
 		}
 	}
-	/* What the task that sends it has blocked stays pending, and may be waited for. */
-	if (!heard && (gy_sim_here == NULL || sigismember(&gy_sim_here->blocked, signo) != 1)) {
+	heard = wake_waiters(host, signo) || heard || is_blocked(host, signo);
+	if (!heard) {
 		take(host, signo);
 	}
 	return heard ? 0 : -EOPNOTSUPP;
@@ -135,24 +158,59 @@ int __wrap_signalfd(int fd, const sigset_t *signals, int flags)
 
 /* ---- the rest ---- */
 
-int __wrap_sigtimedwait(const sigset_t *signals, siginfo_t *ret_info,
-			const struct timespec *timeout)
+static int await_signal(const sigset_t *signals, siginfo_t *ret_info, uint64_t until_ns)
 {
-	int signo;
+	struct gy_sim_host *host = gy_sim_host_here();
+	int signo = find_pending(host, signals);
+	bool woken = true;
 
-	if (gy_sim_here == NULL) {
-		return __real_sigtimedwait(signals, ret_info, timeout);
+	while (signo == 0 && woken) {
+		gy_sim_here->awaited = signals;
+		woken = gy_sim_wait(&host->signal_waiters, until_ns, "a signal");
+		gy_sim_here->awaited = NULL;
+		signo = find_pending(host, signals);
 	}
-	signo = find_pending(gy_sim_host_here(), signals);
 	if (signo == 0) {
-		errno = EAGAIN;
-		return -1;
+		return -EAGAIN;
 	}
-	take(gy_sim_host_here(), signo);
+	take(host, signo);
 	if (ret_info != NULL) {
 		*ret_info = (siginfo_t){ .si_signo = signo };
 	}
 	return signo;
+}
+
+int __wrap_sigtimedwait(const sigset_t *signals, siginfo_t *ret_info,
+			const struct timespec *timeout)
+{
+	uint64_t until_ns = UINT64_MAX;
+
+	if (gy_sim_here == NULL) {
+		return __real_sigtimedwait(signals, ret_info, timeout);
+	}
+	if (timeout != NULL) {
+		until_ns = gy_sim_host_after(gy_sim_host_here(),
+					     (uint64_t)timeout->tv_sec * 1000000000 +
+						     (uint64_t)timeout->tv_nsec);
+	}
+	return gy_sim_result(await_signal(signals, ret_info, until_ns));
+}
+
+int __wrap_sigwaitinfo(const sigset_t *signals, siginfo_t *ret_info)
+{
+	if (gy_sim_here == NULL) {
+		return __real_sigwaitinfo(signals, ret_info);
+	}
+	return gy_sim_result(await_signal(signals, ret_info, UINT64_MAX));
+}
+
+int __wrap_sigwait(const sigset_t *signals, int *ret_signo)
+{
+	if (gy_sim_here == NULL) {
+		return __real_sigwait(signals, ret_signo);
+	}
+	*ret_signo = await_signal(signals, NULL, UINT64_MAX);
+	return 0;
 }
 
 /* ---- handlers ---- */

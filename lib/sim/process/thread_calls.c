@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -17,11 +18,24 @@
 #include "sim/scheduler.h"
 #include "sim/wrapped.h"
 
+/* What the word of a pthread_once_t says. */
+enum { ONCE_NEW = 0, ONCE_BEGUN = 1, ONCE_DONE = 2 };
+
 /* ---- threads ---- */
 
 static struct gy_sim_task *task_of(pthread_t thread)
 {
 	return (struct gy_sim_task *)(uintptr_t)thread;
+}
+
+static bool is_detached(const pthread_attr_t *attributes)
+{
+	int state = PTHREAD_CREATE_JOINABLE;
+
+	if (attributes != NULL) {
+		(void)pthread_attr_getdetachstate(attributes, &state);
+	}
+	return state == PTHREAD_CREATE_DETACHED;
 }
 
 int __wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
@@ -38,6 +52,7 @@ int __wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attribute
 		return EAGAIN;
 	}
 	task->blocked = here->blocked;
+	task->detached = is_detached(attributes);
 	*ret_thread = (pthread_t)(uintptr_t)task;
 	return 0;
 }
@@ -57,6 +72,20 @@ int __wrap_pthread_join(pthread_t thread, void **ret_value)
 	}
 	gy_sim_task_destroy(task);
 	return 0;
+}
+
+void __wrap_pthread_exit(void *value)
+{
+	const struct gy_sim_task *task = gy_sim_here;
+
+	if (task == NULL) {
+		__real_pthread_exit(value);
+	} else if (task->host == NULL || task == task->host->main) {
+		(void)fprintf(stderr, "simulator: the first thread of a host, or a check, calls "
+				      "pthread_exit(), which is not simulated; join the others\n");
+		abort();
+	}
+	gy_sim_task_return(value);
 }
 
 int __wrap_pthread_detach(pthread_t thread)
@@ -149,6 +178,16 @@ static bool is_recursive(const pthread_mutex_t *mutex)
 	return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
 }
 
+static bool is_error_checking(const pthread_mutex_t *mutex)
+{
+	return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK_NP;
+}
+
+static bool is_mine(const pthread_mutex_t *mutex)
+{
+	return mutex->__data.__lock != 0 && mutex->__data.__owner == (int)gy_sim_here->serial;
+}
+
 static void hold(struct gy_sim_task *task, pthread_mutex_t *mutex)
 {
 	gy_sim_grow((void **)&task->held, &task->held_room, task->held_count + 1,
@@ -177,7 +216,7 @@ static bool try_lock(pthread_mutex_t *mutex)
 		hold(gy_sim_here, mutex);
 		return true;
 	}
-	if (is_recursive(mutex) && mutex->__data.__owner == (int)gy_sim_here->serial) {
+	if (is_recursive(mutex) && is_mine(mutex)) {
 		mutex->__data.__count++;
 		return true;
 	}
@@ -186,7 +225,7 @@ static bool try_lock(pthread_mutex_t *mutex)
 
 static int unlock(pthread_mutex_t *mutex)
 {
-	if (mutex->__data.__lock == 0 || mutex->__data.__owner != (int)gy_sim_here->serial) {
+	if (!is_mine(mutex)) {
 		return EPERM;
 	}
 	if (--mutex->__data.__count == 0) {
@@ -198,9 +237,19 @@ static int unlock(pthread_mutex_t *mutex)
 	return 0;
 }
 
+/* What it has begun of pthread_once() somebody else begins anew. */
+static void give_up_once(struct gy_sim_task *task)
+{
+	for (; task->once != NULL; task->once = task->once->outer) {
+		*task->once->control = ONCE_NEW;
+		gy_sim_wake_at(task->once->control, true);
+	}
+}
+
 void gy_sim_task_unlock_all(struct gy_sim_task *task)
 {
 	gy_assert(gy_sim_here == task);
+	give_up_once(task);
 	while (task->held_count > 0) {
 		pthread_mutex_t *mutex = task->held[--task->held_count];
 
@@ -218,11 +267,26 @@ void gy_sim_task_unlock_all(struct gy_sim_task *task)
 	}
 }
 
+static int lock_until(pthread_mutex_t *mutex, uint64_t until_ns)
+{
+	bool woken = true;
+
+	if (is_error_checking(mutex) && is_mine(mutex)) {
+		return EDEADLK;
+	}
+	while (!try_lock(mutex)) {
+		if (!woken) {
+			return ETIMEDOUT;
+		}
+		woken = gy_sim_wait_at(mutex, until_ns, "a mutex");
+	}
+	return 0;
+}
+
+/* One that is not the task's yet. */
 static void lock(pthread_mutex_t *mutex)
 {
-	while (!try_lock(mutex)) {
-		(void)gy_sim_wait_at(mutex, UINT64_MAX, "a mutex");
-	}
+	(void)lock_until(mutex, UINT64_MAX);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
@@ -231,8 +295,31 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 		return __real_pthread_mutex_lock(mutex);
 	}
 	gy_sim_yield(false);
-	lock(mutex);
-	return 0;
+	return lock_until(mutex, UINT64_MAX);
+}
+
+static uint64_t when(clockid_t id, const struct timespec *until)
+{
+	const struct gy_sim_host *host = gy_sim_host_here();
+	uint64_t ns = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
+
+	return id == CLOCK_MONOTONIC ? gy_sim_host_when(host, ns) : gy_sim_host_when_date(host, ns);
+}
+
+int __wrap_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t id,
+				   const struct timespec *until)
+{
+	if (gy_sim_here == NULL) {
+		return __real_pthread_mutex_clocklock(mutex, id, until);
+	}
+	gy_sim_yield(false);
+	return lock_until(mutex, when(id, until));
+}
+
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	return gy_sim_here == NULL ? __real_pthread_mutex_timedlock(mutex, until)
+				   : __wrap_pthread_mutex_clocklock(mutex, CLOCK_REALTIME, until);
 }
 
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
@@ -251,7 +338,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 		return __real_pthread_mutex_unlock(mutex);
 	}
 	error = unlock(mutex);
-	gy_assert(error == 0);
+	gy_assert(error == 0 || is_error_checking(mutex));
 	return error;
 }
 
@@ -282,12 +369,13 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 	return 0;
 }
 
-static uint64_t when(clockid_t id, const struct timespec *until)
+int __wrap_pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t id,
+				  const struct timespec *until)
 {
-	const struct gy_sim_host *host = gy_sim_host_here();
-	uint64_t ns = (uint64_t)until->tv_sec * 1000000000 + (uint64_t)until->tv_nsec;
-
-	return id == CLOCK_MONOTONIC ? gy_sim_host_when(host, ns) : gy_sim_host_when_date(host, ns);
+	if (gy_sim_here == NULL) {
+		return __real_pthread_cond_clockwait(condition, mutex, id, until);
+	}
+	return wait_for(condition, mutex, when(id, until)) ? 0 : ETIMEDOUT;
 }
 
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
@@ -411,6 +499,12 @@ int __wrap_sem_clockwait(sem_t *semaphore, clockid_t id, const struct timespec *
 	return gy_sim_result(wait_semaphore(semaphore, when(id, until)));
 }
 
+int __wrap_sem_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+	return gy_sim_here == NULL ? __real_sem_timedwait(semaphore, until)
+				   : __wrap_sem_clockwait(semaphore, CLOCK_REALTIME, until);
+}
+
 int __wrap_sem_post(sem_t *semaphore)
 {
 	if (gy_sim_here == NULL) {
@@ -418,6 +512,32 @@ int __wrap_sem_post(sem_t *semaphore)
 	}
 	++*value_of(semaphore);
 	gy_sim_wake_at(semaphore, false);
+	return 0;
+}
+
+/* ---- once ---- */
+
+int __wrap_pthread_once(pthread_once_t *control, void (*call)(void))
+{
+	struct gy_sim_task *task = gy_sim_here;
+	struct gy_sim_once once = { .control = control };
+
+	if (task == NULL) {
+		return __real_pthread_once(control, call);
+	}
+	while (*control == ONCE_BEGUN) {
+		(void)gy_sim_wait_at(control, UINT64_MAX, "what is done once");
+	}
+	if (*control == ONCE_DONE) {
+		return 0;
+	}
+	*control = ONCE_BEGUN;
+	once.outer = task->once;
+	task->once = &once;
+	call();
+	task->once = once.outer;
+	*control = ONCE_DONE;
+	gy_sim_wake_at(control, true);
 	return 0;
 }
 

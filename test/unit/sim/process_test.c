@@ -180,6 +180,69 @@ Test(sim_process, handles_what_it_sends_to_itself)
 	play(signal_itself, NULL, 1);
 }
 
+/* ---- signals that are waited for ---- */
+
+struct patience {
+	int timed; /* what the call with a time has given */
+	uint64_t waited_ns;
+	int signo;
+	int next;
+};
+
+static int wait_for_signals(void *arg)
+{
+	const struct timespec five_seconds = { .tv_sec = 5 };
+	struct patience *patience = (struct patience *)arg;
+	uint64_t since_ns = net_now_ns();
+	sigset_t both;
+
+	(void)sigemptyset(&both);
+	(void)sigaddset(&both, SIGUSR1);
+	(void)sigaddset(&both, SIGTERM);
+	(void)pthread_sigmask(SIG_BLOCK, &both, NULL);
+	cr_assert_eq(sigtimedwait(&both, NULL, &five_seconds), -1);
+	patience->timed = errno;
+	patience->waited_ns = net_now_ns() - since_ns;
+	cr_assert_eq(sigwait(&both, &patience->signo), 0);
+	net_pause(GYRE_SECONDS(10));
+	patience->next = sigwaitinfo(&both, NULL);
+	return 0;
+}
+
+Test(sim_process, waits_for_signals_from_outside)
+{
+	struct gyre_sim *sim = sim_make(1);
+	struct patience patience = { 0 };
+	uint32_t host = sim_add(sim, "alpha", wait_for_signals, &patience);
+
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
+	cr_assert_eq(patience.timed, EAGAIN);
+	cr_assert_geq(patience.waited_ns, GYRE_SECONDS(5));
+	cr_assert_eq(gyre_sim_signal(sim, host, SIGUSR1), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	cr_assert_eq(patience.signo, SIGUSR1);
+	cr_assert_eq(gyre_sim_signal(sim, host, SIGTERM), 0, "it stays pending");
+	cr_assert_eq(gyre_sim_signal(sim, host, SIGUSR2), -EOPNOTSUPP);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(20)), 0);
+	cr_assert_eq(patience.next, SIGTERM);
+	cr_assert_not(sim->hosts[0]->up);
+	gyre_sim_destroy(sim);
+}
+
+static int exit_at_once(void *arg)
+{
+	*(bool *)arg = true;
+	_exit(3);
+}
+
+Test(sim_process, ends_alone_where_it_exits_at_once)
+{
+	bool done = false;
+
+	play(exit_at_once, &done, 1);
+	cr_assert(done);
+}
+
 /* ---- waiting ---- */
 
 static pthread_barrier_t barrier;
