@@ -28,6 +28,7 @@ struct registration {
 	struct epoll *epoll;
 	struct gy_sim_file *file; /* NULL: it is closed */
 	int fd;
+	bool disarmed; /* by EPOLLONESHOT, until it is set anew */
 	struct epoll_event event;
 };
 
@@ -50,21 +51,26 @@ static void remove_registration(struct registration *registration)
 	gy_sim_put(registration);
 }
 
+/* Errors are told of without being asked for. */
+static uint32_t wanted_events(const struct registration *registration)
+{
+	return registration->disarmed ? 0 : registration->event.events | EPOLLHUP | EPOLLERR;
+}
+
 static void changed(struct gy_sim_watch *watch, uint32_t events)
 {
 	struct registration *registration = gy_container_of(watch, struct registration, watch);
 
 	if (events == 0) {
 		remove_registration(registration);
-	} else if ((events & (registration->event.events | EPOLLHUP | EPOLLERR)) != 0) {
+	} else if ((events & wanted_events(registration)) != 0) {
 		set_ready(registration);
 	}
 }
 
 static uint32_t present_events(const struct registration *registration)
 {
-	return registration->file->ops->events(registration->file) &
-	       (registration->event.events | EPOLLHUP | EPOLLERR);
+	return registration->file->ops->events(registration->file) & wanted_events(registration);
 }
 
 /* ---- the file ---- */
@@ -140,6 +146,7 @@ static struct registration *find(const struct epoll *epoll, const struct gy_sim_
 static void set(struct registration *registration, const struct epoll_event *event)
 {
 	registration->event = *event;
+	registration->disarmed = false;
 	if (present_events(registration) != 0) {
 		set_ready(registration);
 	}
@@ -217,7 +224,7 @@ static int take(struct epoll *epoll, struct epoll_event *ret_events, int room)
 		ret_events[count] = registration->event;
 		ret_events[count++].events = events;
 		if ((registration->event.events & EPOLLONESHOT) != 0) {
-			registration->event.events = 0;
+			registration->disarmed = true;
 		} else if ((registration->event.events & EPOLLET) == 0) {
 			gy_list_append(&again, &registration->of_ready);
 		}
@@ -243,28 +250,41 @@ static void shuffle(struct gyre_sim *sim, struct epoll_event *events, int count)
 	}
 }
 
-static int wait_for(int epoll_fd, struct epoll_event *ret_events, int room, uint64_t until_ns)
+static int wait_until(struct epoll *epoll, struct epoll_event *ret_events, int room,
+		      uint64_t until_ns)
 {
-	struct epoll *epoll = epoll_at(epoll_fd);
 	struct gyre_sim *sim = gy_sim_here->sim;
 	bool woken = true;
 	int count;
 
-	if (epoll == NULL || room <= 0) {
-		return epoll == NULL ? -EBADF : -EINVAL;
-	}
 	gy_sim_rcu_rest(true);
 	if (until_ns <= sim->now_ns || !gy_list_empty(&epoll->ready)) {
 		gy_sim_yield(true); /* who waits lets others go first anyway */
 	}
 	while ((count = take(epoll, ret_events, room)) == 0 && woken && until_ns > sim->now_ns) {
-		woken = gy_sim_wait(&epoll->waiters, until_ns, "events of epoll");
+		woken = gy_sim_wait(&epoll->waiters, until_ns, "events");
 		if (woken && gy_sim_happens(sim, sim->faults)) {
 			break; /* for nothing: what is ready stays so */
 		}
 	}
 	gy_sim_rcu_rest(false);
 	shuffle(sim, ret_events, count);
+	return count;
+}
+
+static int wait_for(int epoll_fd, struct epoll_event *ret_events, int room, uint64_t until_ns)
+{
+	struct epoll *epoll = epoll_at(epoll_fd);
+	int count;
+
+	if (epoll == NULL || room <= 0) {
+		return epoll == NULL ? -EBADF : -EINVAL;
+	}
+	gy_sim_file_ref(&epoll->file); /* another task may close the descriptor meanwhile */
+	gy_sim_here->file = &epoll->file;
+	count = wait_until(epoll, ret_events, room, until_ns);
+	gy_sim_here->file = NULL;
+	gy_sim_file_unref(&epoll->file);
 	return count;
 }
 
