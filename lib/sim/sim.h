@@ -347,6 +347,10 @@ void gy_sim_net_link(struct gyre_sim *sim, uint32_t from, uint32_t to,
 /* Ends connections with a host, @rate of a million, as if that had reset them; how many. */
 int gy_sim_streams_reset(struct gy_sim_host *host, uint32_t peer, uint32_t rate);
 
+/* A call ends with @error after it has moved some bytes, which is what it tells: the next one finds
+ * the error. */
+void gy_sim_socket_put_error(int fd, int64_t error);
+
 /* The files of Unix sockets, for the calls that take paths; -ENOENT for any other. */
 int gy_sim_socket_file_status(const struct gy_sim_host *host, const char *path,
 			      struct stat *ret_status);

@@ -90,6 +90,7 @@ static int64_t do_write(int fd, const struct iovec *slices, int count)
 		r = transfer(fd, &rest, 1, O_WRONLY);
 		done += r > 0 ? r : 0;
 	}
+	gy_sim_socket_put_error(fd, r);
 	gy_sim_here->scratch = NULL;
 	gy_sim_put(bytes);
 	return done;

@@ -38,6 +38,22 @@ int gy_sim_socket_take_error(struct gy_sim_socket *socket)
 	return -error;
 }
 
+/* Others are no errors of the connection, or are found anew by each call. */
+static bool is_told_once(int64_t error)
+{
+	return error < 0 && error != -EAGAIN && error != -EPIPE && error != -EBADF;
+}
+
+void gy_sim_socket_put_error(int fd, int64_t error)
+{
+	int ignored = 0;
+	struct gy_sim_socket *socket = gy_sim_socket_at(fd, &ignored);
+
+	if (socket != NULL && socket->error == 0 && is_told_once(error)) {
+		socket->error = (int)-error;
+	}
+}
+
 struct gy_sim_socket *gy_sim_socket_at(int fd, int *ret_error)
 {
 	struct gy_sim_file *file = gy_sim_file_at(fd);

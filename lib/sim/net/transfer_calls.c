@@ -98,6 +98,7 @@ static int64_t send_all(int fd, const struct msghdr *message, int flags)
 		int64_t r = do_send(fd, &more, flags);
 
 		if (r < 0) {
+			gy_sim_socket_put_error(fd, r);
 			break;
 		}
 		done += r;
@@ -172,6 +173,9 @@ static int64_t receive_all(int fd, struct msghdr *message, int flags)
 
 		r = do_receive(fd, &more, once);
 		done += r > 0 ? (size_t)r : 0;
+	}
+	if (done > 0) {
+		gy_sim_socket_put_error(fd, r);
 	}
 	(void)gy_sim_scatter(message->msg_iov, (uint32_t)message->msg_iovlen, bytes, done);
 	message->msg_namelen = 0;

@@ -303,6 +303,61 @@ Test(sim_stream, is_reset_by_a_close_that_does_not_linger)
 	cr_assert_eq(seen.r, -ECONNRESET);
 }
 
+/* Some bytes, then a reset in the midst of what the peer wants or has to send; twice. */
+static int serve_parts(void *arg)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+	struct seen *seen = (struct seen *)arg;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		int fd = net_accept_one(NET_PORT);
+
+		cr_assert_eq(send(fd, "some", 4, 0), 4);
+		net_pause(GYRE_MILLISECONDS(100));
+		cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+		(void)close(fd);
+	}
+	seen->served = true;
+	return 0;
+}
+
+static int call_for_wholes(void *arg)
+{
+	static char bytes[8 << 20];
+	struct seen *seen = (struct seen *)arg;
+	int fd;
+
+	net_pause(GYRE_MILLISECONDS(10));
+	fd = net_connect(0, NET_PORT);
+	cr_assert_eq(recv(fd, bytes, 100, MSG_WAITALL), 4);
+	cr_assert_eq(recv(fd, bytes, 100, MSG_WAITALL), -1);
+	cr_assert_eq(errno, ECONNRESET);
+	cr_assert_eq(recv(fd, bytes, 100, MSG_WAITALL), 0);
+	(void)close(fd);
+	net_pause(GYRE_MILLISECONDS(10));
+	fd = net_connect(0, NET_PORT);
+	cr_assert(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0);
+	cr_assert_eq(send(fd, bytes, 1, MSG_NOSIGNAL), -1);
+	cr_assert_eq(errno, ECONNRESET);
+	cr_assert_eq(send(fd, bytes, 1, MSG_NOSIGNAL), -1);
+	cr_assert_eq(errno, EPIPE);
+	(void)close(fd);
+	net_pause(GYRE_MILLISECONDS(10));
+	fd = net_connect(0, NET_PORT);
+	cr_assert(write(fd, bytes, sizeof(bytes)) > 0);
+	cr_assert_eq(write(fd, bytes, 1), -1);
+	cr_assert_eq(errno, ECONNRESET);
+	seen->called = true;
+	return 0;
+}
+
+Test(sim_stream, tells_an_error_that_has_ended_a_call_in_its_midst_to_the_next_one)
+{
+	struct seen seen = { 0 };
+
+	run(net_make(20, serve_parts, call_for_wholes, &seen), &seen, GYRE_SECONDS(5));
+}
+
 /* ---- back-pressure ---- */
 
 static size_t write_all_there_is_room_for(int fd)
