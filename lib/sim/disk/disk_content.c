@@ -114,9 +114,14 @@ size_t gy_sim_inode_read(const struct gy_sim_inode *inode, uint64_t offset, void
 	return count;
 }
 
+static uint64_t add_bounded(uint64_t a, uint64_t b)
+{
+	return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
 static uint64_t room_on(const struct gy_sim_disk *disk)
 {
-	uint64_t most = disk->options.capacity_bytes + GY_SIM_PROGRAM_BYTES;
+	uint64_t most = add_bounded(disk->options.capacity_bytes, GY_SIM_PROGRAM_BYTES);
 
 	return disk->used < most ? most - disk->used : 0;
 }
@@ -130,7 +135,7 @@ static uint64_t size_max(const struct gy_sim_inode *inode, uint64_t bytes)
 	if (bytes > inode->now.bytes && bytes - inode->now.bytes > room_on(disk)) {
 		gy_sim_names_sync_all(disk);
 	}
-	return inode->now.bytes + room_on(disk);
+	return add_bounded(inode->now.bytes, room_on(disk));
 }
 
 int64_t gy_sim_inode_write(struct gy_sim_inode *inode, uint64_t offset, const void *bytes,

@@ -262,6 +262,25 @@ Test(sim_disk, refuses_what_it_has_no_room_for)
 	gyre_sim_destroy(sim);
 }
 
+static int write_little(void *arg)
+{
+	(void)close(disk_write("/a", 'a', 3000));
+	return disk_done(arg);
+}
+
+Test(sim_disk, may_be_as_large_as_a_number_can_say)
+{
+	const struct gyre_sim_disk disk = { .capacity_bytes = UINT64_MAX };
+	struct gyre_sim *sim = sim_make(8);
+	bool done = false;
+
+	(void)sim_add(sim, "alpha", write_little, &done);
+	cr_assert_eq(gyre_sim_disk_set(sim, 0, &disk), 0);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	cr_assert(done);
+	gyre_sim_destroy(sim);
+}
+
 static int meet_errors(void *arg)
 {
 	char memory[4];
