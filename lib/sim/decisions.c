@@ -74,6 +74,7 @@ static int read_all(struct gy_sim_decisions *decisions, const char *path)
 	struct decision one;
 	char name[16];
 	int fields = 0;
+	int error = 0;
 
 	if (file == NULL) {
 		return -errno;
@@ -87,8 +88,14 @@ static int read_all(struct gy_sim_decisions *decisions, const char *path)
 			    sizeof(one));
 		kind->listed[kind->listed_count++] = one;
 	}
+	if (fields == EOF && ferror(file) != 0) {
+		error = errno; /* it is a folder, or cannot be read */
+	}
 	decisions->replays = true;
 	(void)fclose(file);
+	if (error != 0) {
+		return -error;
+	}
 	return fields == EOF ? 0 : -EBADMSG;
 }
 
@@ -175,9 +182,7 @@ void gy_sim_decisions_fini(struct gyre_sim *sim)
 	struct gy_sim_decisions *decisions = sim->decisions;
 
 	if (decisions != NULL) {
-		if (decisions->record != NULL) {
-			(void)fclose(decisions->record);
-		}
+		gy_sim_output_close(decisions->record, "decisions");
 		for (uint32_t kind = 0; kind < KINDS; kind++) {
 			gy_sim_put(decisions->kinds[kind].listed);
 		}

@@ -74,6 +74,20 @@ void gy_sim_fail(struct gyre_sim *sim, const char *format, ...)
 	}
 }
 
+void gy_sim_output_close(FILE *output, const char *what)
+{
+	bool failed;
+
+	if (output == NULL) {
+		return;
+	}
+	failed = ferror(output) != 0;
+	if (fclose(output) != 0 || failed) {
+		(void)fprintf(stderr, "simulator: the file of the %s could not be written whole\n",
+			      what);
+	}
+}
+
 /* ---- life ---- */
 
 /*
@@ -180,9 +194,7 @@ void gyre_sim_destroy(struct gyre_sim *sim)
 	gy_sim_checks_fini(sim);
 	gy_sim_decisions_fini(sim);
 	gy_sim_scheduler_fini(sim);
-	if (sim->trace != NULL) {
-		(void)fclose(sim->trace);
-	}
+	gy_sim_output_close(sim->trace, "trace");
 	gy_sim_put(sim);
 	go();
 }

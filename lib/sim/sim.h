@@ -113,6 +113,9 @@ void gy_sim_note(struct gyre_sim *sim, uint64_t a, uint64_t b);
 __attribute__((format(printf, 2, 3))) void gy_sim_fail(struct gyre_sim *sim, const char *format,
 						       ...);
 
+/* Closes a file of the options, which may be NULL, and says so if something is missing in it. */
+void gy_sim_output_close(FILE *output, const char *what);
+
 /* ---- decisions.c: all that can go one way or another ---- */
 
 /* A number below @count, which is not 0. 0 is what happens where nothing special is asked for. */

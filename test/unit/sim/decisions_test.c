@@ -267,6 +267,7 @@ Test(sim_decisions, are_refused_where_a_file_is_none_of_them)
 	char path[] = "/tmp/gyre-sim-XXXXXX";
 	const struct gyre_sim_options options = { .replay = path };
 	const struct gyre_sim_options absent = { .replay = "/nowhere/at/all" };
+	const struct gyre_sim_options folder = { .replay = "/tmp" };
 	struct gyre_sim *sim;
 	FILE *file;
 
@@ -277,6 +278,7 @@ Test(sim_decisions, are_refused_where_a_file_is_none_of_them)
 	(void)fclose(file);
 	cr_assert_eq(gyre_sim_create(&options, &sim), -EBADMSG);
 	cr_assert_eq(gyre_sim_create(&absent, &sim), -ENOENT);
+	cr_assert_eq(gyre_sim_create(&folder, &sim), -EISDIR);
 	(void)unlink(path);
 }
 
