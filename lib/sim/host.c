@@ -216,6 +216,7 @@ void gy_sim_host_down(struct gy_sim_host *host, bool crashed)
 	gy_sim_streams_fini(host);
 	gy_sim_table_fini(host);
 	destroy_tasks(host);
+	gy_sim_local_drop_all(host);
 	gy_sim_workers_fini(host);
 	gy_sim_environment_fini(host);
 	host->up = false;

@@ -345,6 +345,9 @@ static inline void gy_sim_net_deliver(struct gyre_sim *sim)
 void gy_sim_net_host_init(struct gy_sim_host *host);
 void gy_sim_net_host_down(struct gy_sim_host *host, bool crashed);
 void gy_sim_net_host_fini(struct gy_sim_host *host);
+/* All descriptors of a host are closed: what Unix sockets hold that only their own messages keep
+ * open, in a circle, is let go. */
+void gy_sim_local_drop_all(struct gy_sim_host *host);
 void gy_sim_net_link(struct gyre_sim *sim, uint32_t from, uint32_t to,
 		     const struct gyre_sim_link *link);
 /* Ends connections with a host, @rate of a million, as if that had reset them; how many. */

@@ -191,6 +191,30 @@ void gy_sim_local_drop_messages(struct gy_sim_local *local)
 	}
 }
 
+static struct gy_sim_local *find_unread(const struct gy_sim_host *host)
+{
+	const struct gy_list *sockets = &host->net->sockets;
+
+	for (struct gy_list *item = sockets->next; item != sockets; item = item->next) {
+		struct gy_sim_socket *socket = gy_container_of(item, struct gy_sim_socket, of_host);
+
+		if (socket->domain == AF_UNIX && first_of(gy_sim_local_of(socket)) != NULL) {
+			return gy_sim_local_of(socket);
+		}
+	}
+	return NULL;
+}
+
+void gy_sim_local_drop_all(struct gy_sim_host *host)
+{
+	struct gy_sim_local *local;
+
+	/* A message may be all that keeps its own socket, and others, so they are sought anew. */
+	while ((local = find_unread(host)) != NULL) {
+		drop_first(local);
+	}
+}
+
 void gy_sim_local_disown_messages(struct gy_sim_local *local, const struct gy_sim_local *of)
 {
 	for (struct gy_list *item = local->queue.next; item != &local->queue; item = item->next) {

@@ -9,6 +9,8 @@
 
 #include "net_rig.h"
 
+#include "sim/net/socket.h"
+
 static void run_alone(gyre_sim_boot_fn boot)
 {
 	struct gyre_sim *sim = sim_make(1);
@@ -284,6 +286,38 @@ static int use_datagrams(void *arg)
 	cr_assert(send(client, "x", 1, 0) < 0 && errno == ECONNREFUSED);
 	*(bool *)arg = true;
 	return 0;
+}
+
+/* Sockets in whose queues they themselves, and one another, are under way. */
+static int pass_in_circles(void *arg)
+{
+	int pair[2];
+	int alone[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, alone), 0);
+	pass(pair[0], pair, 2);
+	pass(pair[1], alone, 2);
+	pass(alone[0], pair, 1);
+	pass(alone[0], &alone[1], 1);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+	(void)close(alone[0]);
+	(void)close(alone[1]);
+	*(bool *)arg = true;
+	return 0;
+}
+
+Test(sim_local, lets_go_what_is_passed_in_circles_when_the_host_is_down)
+{
+	struct gyre_sim *sim = sim_make(1);
+	bool done = false;
+
+	(void)sim_add(sim, "alpha", pass_in_circles, &done);
+	cr_assert_eq(gyre_sim_run(sim, GYRE_SECONDS(1)), 0);
+	cr_assert(done);
+	cr_assert(gy_list_empty(&sim->hosts[0]->net->sockets));
+	gyre_sim_destroy(sim);
 }
 
 Test(sim_local, brings_datagrams_and_makes_senders_wait)
