@@ -100,6 +100,17 @@ def read_all(connection):
         return file.read()
 
 
+def check_same(name, folder):
+    """A file that is copied onto itself, by another name, stays as it is."""
+    path, link = os.path.join(folder, "same"), os.path.join(folder, "link")
+    with open(path, "wb") as file:
+        file.write(b"kept")
+    os.link(path, link)
+    run(name, path, link, status=1)
+    with open(path, "rb") as file:
+        expect(file.read() == b"kept", "it is cut")
+
+
 # ---- programs that end by themselves ----
 
 
@@ -159,6 +170,10 @@ def test_file():
                 expect(file.read() == data, "another copy")
         run("file", os.path.join(folder, "none"), copy, status=1)
         run("file", source, folder, status=1)
+        check_same("file", folder)
+        copied = subprocess.run([program("file"), source, "/dev/full"], capture_output=True, text=True,
+                                timeout=PATIENCE_S, check=False)
+        expect("No space left on device" in copied.stderr, copied.stderr)
     run("file", status=1)
 
 
@@ -599,6 +614,7 @@ def test_stream_copy():
                     expect(client.returncode == 0 and out == f"{len(data)} bytes\n", out)
         expect(run("stream_copy", source + ".none", copy, status=1) == "", "a file that there is not")
         expect(run("stream_copy", source, folder, status=1) == "", "a folder")
+        check_same("stream_copy", folder)
     run("stream_copy", status=1)
 
 

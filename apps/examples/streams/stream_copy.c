@@ -3,14 +3,13 @@
  *
  *	gyre-example-stream_copy FROM TO
  *
- * TO is a path, or an address such as tcp://[::1]:7000. As much is read in advance as the graph has
- * room for: a server that is slow stops the reading, and memory does not grow.
+ * TO is a path, or an address such as tcp://[::1]:7000. A slow server stops the reading.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <gyre/gyre.h>
 
@@ -41,33 +40,28 @@ static int count_bytes(void *arg, void *in, void *out)
 }
 
 /* To a channel, or to a file where that is NULL. */
-static struct gyre_graph *build(const char *from, const char *to,
-				const struct gyre_connected *connected, uint64_t *bytes)
+static struct gyre_graph *build(char **argv, const struct gyre_connected *to, uint64_t *bytes)
 {
 	struct gyre_graph *graph = gyre_graph_create();
-	struct gyre_stream s = gyre_stream_read_file(graph, from, NULL);
+	struct gyre_stream s = gyre_stream_map(gyre_stream_read_file(graph, argv[1], NULL),
+					       &gyre_type_gyre_chunk, count_bytes, bytes);
 
-	s = gyre_stream_map(s, &gyre_type_gyre_chunk, count_bytes, bytes);
-	if (connected == NULL) {
-		gyre_stream_write_file(s, to, NULL);
+	if (to == NULL) {
+		gyre_stream_write_file(s, argv[2], NULL);
 	} else {
-		gyre_stream_write_channel(s, connected->channel);
+		gyre_stream_write_channel(s, to->channel);
 	}
 	return graph;
 }
 
 static int copy_file(struct gyre_stack *stack)
 {
-	const struct gyre_arguments *arguments = gyre_message(stack, gyre_arguments);
-	char **argv = arguments->argv;
+	char **argv = gyre_message(stack, gyre_arguments)->argv;
 	struct gyre_future *future = gyre_frame(stack);
 	uint64_t *bytes = gyre_state(stack);
 	const struct gyre_connected *connected = NULL;
 
 	GYRE_BEGIN(stack);
-	if (arguments->argc != 3) {
-		return fail(stack, "FROM TO", -EINVAL);
-	}
 	if (strstr(argv[2], "://") != NULL) {
 		GYRE_AWAIT(stack, gyre_connect(stack,
 					       &GYRE_VALUE(gyre_connect_options, .to = argv[2],
@@ -78,8 +72,7 @@ static int copy_file(struct gyre_stack *stack)
 			return fail(stack, argv[2], gyre_future_error(future));
 		}
 	}
-	GYRE_AWAIT(stack,
-		   gyre_graph_run(stack, build(argv[1], argv[2], connected, bytes), NULL, future));
+	GYRE_AWAIT(stack, gyre_graph_run(stack, build(argv, connected, bytes), NULL, future));
 	if (gyre_future_failed(future)) {
 		return fail(stack, "copying", gyre_future_error(future));
 	}
@@ -95,5 +88,12 @@ static const struct gyre_class main_class = { .name = "copy",
 
 int main(int argc, char **argv)
 {
+	struct stat of[2];
+
+	if (argc != 3 || (stat(argv[1], &of[0]) == 0 && stat(argv[2], &of[1]) == 0 &&
+			  of[0].st_dev == of[1].st_dev && of[0].st_ino == of[1].st_ino)) {
+		(void)fprintf(stderr, "usage: gyre-example-stream_copy FROM TO, not the same\n");
+		return EXIT_FAILURE;
+	}
 	return gyre_main(&main_class, argc, argv, &(struct gyre_system_options){ .loops = 1 });
 }
