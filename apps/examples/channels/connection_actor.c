@@ -4,20 +4,18 @@
  *	gyre-example-connection_actor [ADDRESS]
  *	nc localhost 7001
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gyre/gyre.h>
 
 struct client {
 	const char *greeting;
 	uint64_t lines;
-};
-
-struct client_frame {
-	struct gyre_future slept;
+	uint64_t answers;
+	bool is_last; /* the client sends no more */
 };
 
 struct line {
@@ -27,36 +25,41 @@ GYRE_MESSAGE(line, 0x100);
 
 static int begin(struct gyre_stack *stack)
 {
-	struct client *client = gyre_state(stack);
+	const struct gyre_channel_attached *attached = gyre_message(stack, gyre_channel_attached);
 
-	client->greeting = gyre_message(stack, gyre_channel_attached)->arg;
+	((struct client *)gyre_state(stack))->greeting = attached->arg;
+	gyre_context_read(gyre_channel_tail(attached->channel));
 	return gyre_return(stack);
 }
 
-/* The channel may have closed while this waited. */
+/* The next line is read when this one is answered: who does not read answers is slowed down. */
 static int answer(struct gyre_stack *stack)
 {
-	const struct client *client = gyre_state(stack);
-	struct client_frame *frame = gyre_frame(stack);
+	struct client *client = gyre_state(stack);
 	struct gyre_channel *channel;
+	struct gyre_handler_context *tail;
 	struct gyre_buffer *buffer;
 
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(200), &frame->slept));
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(200), gyre_frame(stack)));
+	client->answers++;
 	channel = gyre_actor_channel(stack);
-	if (channel != NULL) {
-		buffer = gyre_context_buffer(gyre_channel_tail(channel));
-		(void)gyre_buffer_printf(buffer, "%s: line %" PRIu64 " of %" PRIu64,
-					 client->greeting, gyre_message(stack, line)->number,
-					 client->lines);
-		(void)gyre_context_write(gyre_channel_tail(channel), buffer);
+	if (channel != NULL) { /* else it has closed while this waited */
+		tail = gyre_channel_tail(channel);
+		buffer = gyre_context_buffer(tail);
+		if (gyre_buffer_printf(buffer, "%s: line %" PRIu64, client->greeting,
+				       gyre_message(stack, line)->number) < 0) {
+			gyre_channel_abort(channel, -ENOMEM);
+		}
+		(void)gyre_context_write(tail, buffer);
+		(client->is_last ? gyre_context_close : gyre_context_read)(tail);
 	}
 	GYRE_END(stack);
 }
 
 static const struct gyre_class client_class = { .name = "client",
 						.state_bytes = sizeof(struct client),
-						.frame_bytes = sizeof(struct client_frame),
+						.frame_bytes = sizeof(struct gyre_future),
 						.mount = begin,
 						.behaviour.notice = answer };
 
@@ -68,12 +71,28 @@ static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *text
 
 	gyre_buffer_destroy(text);
 	client->lines++;
-	(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, client->lines));
+	if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, line, client->lines)) < 0) {
+		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
+	}
+}
+
+static void see_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
+		      const void *event)
+{
+	struct client *client = gyre_channel_actor_state(gyre_context_channel(ctx));
+
+	client->is_last = client->is_last || type->id == GYRE_ID(gyre_input_closed);
+	if (client->is_last && client->answers == client->lines) {
+		gyre_context_close(ctx);
+	}
+	gyre_context_fire_event(ctx, type, event);
 }
 
 static int init_channel(struct gyre_channel *channel, void *arg)
 {
-	static const struct gyre_handler handler = { .name = "client", .read = read_line };
+	static const struct gyre_handler handler = { .name = "client",
+						     .read = read_line,
+						     .event = see_event };
 	const struct gyre_line_options lines = { .append = GYRE_APPEND_LF };
 	int r = gyre_line_codec_add(channel, GYRE_LAST, &lines);
 
@@ -83,11 +102,13 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 int main(int argc, char **argv)
 {
 	static char greeting[] = "welcome";
-	const struct gyre_acceptor_options acceptor = { .bind = argc > 1 ? argv[1]
-									 : "tcp://[::]:7001",
-							.init_channel = init_channel,
-							.init_arg = greeting,
-							.actor_class = &client_class };
+	const struct gyre_acceptor_options acceptor = {
+		.bind = argc > 1 ? argv[1] : "tcp://[::]:7001",
+		.init_channel = init_channel,
+		.init_arg = greeting,
+		.actor_class = &client_class,
+		.channel = { .manual_read = true, .allow_half_close = true }
+	};
 	struct gyre_system *system = NULL;
 	int r = gyre_system_create(NULL, &system);
 

@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 	const struct gyre_acceptor_options options = {
 		.bind = argc > 1 ? argv[1] : "tcp://127.0.0.1:0",
 		.init_channel = init_channel,
+		.channel.allow_half_close = true, /* it may have said all that it has to say */
 		.ret_port = &port,
 	};
 	struct gyre_system *system = NULL;
