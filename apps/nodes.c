@@ -257,6 +257,15 @@ static int run(struct gyre_system *system, const struct settings *settings)
 	return r < 0 ? r : gyre_system_run(system);
 }
 
+/* TLS that is half given must not leave the links in the clear. */
+static bool is_tls_sound(const struct settings *settings)
+{
+	bool any =
+		settings->tls_ca != NULL || settings->tls_cert != NULL || settings->tls_key != NULL;
+
+	return !any || (settings->tls_cert != NULL && settings->tls_key != NULL);
+}
+
 static int make_tls(const struct settings *settings, struct gyre_tls_context **ret_tls)
 {
 	const struct gyre_tls_context_options options = { .certificate = settings->tls_cert,
@@ -356,6 +365,10 @@ int main(int argc, char **argv)
 	}
 	if (settings.node == 0 || (settings.listen == NULL && settings.listen_local == NULL)) {
 		(void)fputs("gyre-nodes: --node and --listen are needed; see --help\n", stderr);
+		return EXIT_FAILURE;
+	}
+	if (!is_tls_sound(&settings)) {
+		(void)fputs("gyre-nodes: TLS needs --tls-cert and --tls-key\n", stderr);
 		return EXIT_FAILURE;
 	}
 	if (!read_users(&settings)) {

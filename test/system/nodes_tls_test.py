@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Nodes as processes whose links are encrypted: with certificates of one CA, of another, and without."""
-from echo_support import expect
-from nodes_support import Node, Pair, free_port
+import subprocess
+
+from echo_support import PATIENCE_S, expect
+from nodes_support import NODES, Node, Pair, free_port
 from tls_support import Certificates
 
 
@@ -40,6 +42,13 @@ def public(certificates):
     node.stop()
 
 
+def half_given(options):
+    """Links must not be in the clear because a file is missing."""
+    ran = subprocess.run([NODES, "--node", "1", "--listen", f"tcp://127.0.0.1:{free_port()}", *options],
+                         capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    expect(ran.returncode == 1 and ran.stderr == "gyre-nodes: TLS needs --tls-cert and --tls-key\n", f"{ran}")
+
+
 def main():
     certificates = Certificates()
     certificates.make_ca("other")
@@ -59,6 +68,8 @@ def main():
     refused((*one, "--secret", "one that is long enough"), (*one, "--secret", "another that is long"),
             "the secrets differ", "the secrets differ")
     public(certificates)
+    for name in ("ca", "cert", "key"):
+        half_given((f"--tls-{name}", certificates.path("one.pem")))
     print("ok")
 
 
