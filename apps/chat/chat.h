@@ -41,12 +41,13 @@
 
 enum { LINE_BYTES_MAX = 512, NAME_BYTES_MAX = 24, NODES_MAX = 64 };
 
-/* The same for all; it does not change while the system runs. */
+/* The same for all; but for @guests it does not change while the system runs. */
 struct chat {
 	uint64_t members_max; /* of a room */
 	uint64_t node;	      /* 0: there are no others */
 	struct gyre_address porter;
 	struct gyre_address rooms; /* the group of those of this node */
+	uint32_t guests;	   /* sessions so far; atomic */
 };
 
 struct name {

@@ -44,24 +44,38 @@ int answer_client(struct gyre_stack *stack, const char *text)
 
 static const char looking[] = "the room is being looked for: wait until you are in it";
 
-/* A nick that no other session has, of any node. */
-static void make_nick(struct session *session, struct gyre_address self)
+static const char guest[] = "guest";
+
+/*
+ * A nick that no other session has, of any node. It is not made of the session's address: a room
+ * may still have an older session of the same slot, of whose end it has not heard.
+ */
+static void make_nick(struct session *session, struct chat *chat)
 {
+	uint32_t number = __atomic_fetch_add(&chat->guests, 1, __ATOMIC_RELAXED);
 	char node[8] = "";
 
-	if (session->chat->node != 0) {
-		(void)snprintf(node, sizeof(node), "%u.", (unsigned)session->chat->node);
+	if (chat->node != 0) {
+		(void)snprintf(node, sizeof(node), "%u.", (unsigned)chat->node);
 	}
-	(void)snprintf(session->nick.text, sizeof(session->nick.text), "guest%s%u.%u", node,
-		       (unsigned)self.loop, (unsigned)self.slot);
+	(void)snprintf(session->nick.text, sizeof(session->nick.text), "%s%s%u", guest, node,
+		       (unsigned)number);
+}
+
+static bool is_guest(const char *nick)
+{
+	size_t length = strlen(guest);
+
+	return strncmp(nick, guest, length) == 0 && nick[length] >= '0' && nick[length] <= '9';
 }
 
 static int greet(struct gyre_stack *stack)
 {
 	struct session *session = session_of(stack);
+	struct chat *chat = (struct chat *)gyre_message(stack, gyre_channel_attached)->arg;
 
-	session->chat = (const struct chat *)gyre_message(stack, gyre_channel_attached)->arg;
-	make_nick(session, gyre_self(stack));
+	session->chat = chat;
+	make_nick(session, chat);
 	write_text(stack, gyre_bytes_printf("* you are %s; /help tells what you can do",
 					    session->nick.text));
 	if (session->chat->node != 0) {
@@ -82,6 +96,9 @@ static int rename_self(struct gyre_stack *stack, const char *nick)
 	GYRE_BEGIN(stack);
 	if (!is_name(nick)) {
 		return answer_client(stack, "a nick has 1 to 24 bytes and no space");
+	}
+	if (is_guest(nick)) {
+		return answer_client(stack, "only guests have such a nick");
 	}
 	if (session->stage == LOOKING) {
 		return answer_client(stack, looking);

@@ -41,6 +41,8 @@ def test_commands(chat):
     for wrong in ("/nick", "/nick " + "n" * 25, "/nick a b"):
         bob.type(wrong)
         bob.expect("* a nick has 1 to 24 bytes and no space")
+    bob.type("/nick guest0", "/nick guest7.1")
+    bob.expect(*2 * ["* only guests have such a nick"])
     bob.type("/join", "/what", "/who", "", "/help")
     bob.expect("* a room has 1 to 24 bytes and no space", "* there is no such command; see /help",
                "* you are in no room")
