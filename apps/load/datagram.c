@@ -37,7 +37,8 @@ static void begin_request(struct gyre_handler_context *ctx, struct load_connecti
 	uint64_t depth = connection->loop->settings->depth;
 	uint32_t index = connection->free[depth - connection->under_way - 1];
 	struct load_slot *slot = &connection->slots[index];
-	struct header header = { .slot = index, .round = (uint32_t)connection->begun + 1 };
+	struct header header = { .slot = index,
+				 .round = (uint32_t)(connection->begun % UINT32_MAX) + 1 };
 	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
 
 	if (fill(buffer, connection, &header) < 0) {

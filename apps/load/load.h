@@ -62,7 +62,7 @@ enum load_error {
 struct load_counts {
 	uint64_t requests; /* that were answered while it was measured */
 	uint64_t lost;	   /* datagrams without an answer in time */
-	uint64_t unsent;   /* that were due at the end, but had no room under way */
+	uint64_t unsent; /* that were due, but had no connection, or at the end no room under way */
 	uint64_t errors[LOAD_ERRORS];
 	int other;	  /* the reason of the last of LOAD_OTHER */
 	uint64_t settled; /* connections that were made, or could not be */

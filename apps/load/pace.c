@@ -73,9 +73,12 @@ static void tell_due(struct gyre_stack *stack, uint64_t now_ns)
 		struct load_connection *connection =
 			loop->connections[(loop->next_request + i) % loop->connections_max];
 		bool idle = connection != NULL && connection->due == connection->begun;
+		uint64_t share = (count - i - 1) / loop->connections_max + 1;
 
 		if (connection != NULL) {
-			connection->due += (count - i - 1) / loop->connections_max + 1;
+			connection->due += share;
+		} else if (loop->step == LOAD_MEASURE) {
+			loop->counts.unsent += share;
 		}
 		if (idle) {
 			look_at(stack, connection);
@@ -142,7 +145,7 @@ static int take_step(struct gyre_stack *stack)
 		return gyre_return(stack);
 	case LOAD_DRAIN:
 		loop->counts.elapsed_ns = gyre_now(stack) - loop->measured_ns;
-		loop->counts.unsent = loop->settings->rate == 0 ? 0 : unsent(loop);
+		loop->counts.unsent += loop->settings->rate == 0 ? 0 : unsent(loop);
 		return gyre_return(stack);
 	default:
 		return gyre_return(stack);

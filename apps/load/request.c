@@ -145,6 +145,9 @@ void load_connection_inactive(struct gyre_handler_context *ctx)
 	loop->counts.open--;
 	loop->counts.under_way -= connection->under_way;
 	connection->under_way = 0;
+	if (loop->settings->rate > 0 && loop->step == LOAD_MEASURE) {
+		loop->counts.unsent += connection->due - connection->begun;
+	}
 	if (loop->step != LOAD_DONE) {
 		load_count_error(loop, gyre_channel_reason(gyre_context_channel(ctx)));
 	}

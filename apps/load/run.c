@@ -4,7 +4,7 @@
  * the pacers for their counts, which is how it knows, and prints progress from them.
  *
  * The first SIGINT, SIGTERM or SIGHUP ends the measurement early, and what was measured is
- * reported.
+ * reported. One that comes during the wait for what is under way ends that.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ struct leader {
 	uint64_t step_ns;    /* when it began */
 	uint64_t printed_ns; /* when progress was printed, as of @printed */
 	struct load_counts printed;
-	bool interrupted;
+	bool interrupted; /* since the beginning, or that of LOAD_DRAIN */
 };
 
 struct leader_frame {
@@ -72,6 +72,7 @@ static void take_step(struct gyre_stack *stack, enum load_step step)
 		load->cpu_ns = cpu_ns() - load->cpu_ns;
 	}
 	self->step = step;
+	self->interrupted = self->interrupted && step != LOAD_DRAIN;
 	self->step_ns = gyre_now(stack);
 	self->printed_ns = self->step_ns;
 	self->printed = (struct load_counts){ 0 };
@@ -108,7 +109,8 @@ static bool is_over(const struct leader *self, uint64_t now_ns)
 	case LOAD_MEASURE:
 		return self->interrupted || lost_all || past_ns >= settings->duration_ns;
 	case LOAD_DRAIN:
-		return total->under_way == 0 || past_ns >= settings->timeout_ns;
+		return self->interrupted || total->under_way == 0 ||
+		       past_ns >= settings->timeout_ns;
 	case LOAD_DONE:
 		break;
 	}

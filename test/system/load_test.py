@@ -242,6 +242,32 @@ def test_wrong_servers():
     expect(values["errors"] > 2 and values["requests"] > 20, f"{values}")
 
 
+def test_lost_connection():
+    """What is due on a connection that is gone is not forgotten."""
+    first = []
+
+    def end_first(data, _):
+        first.append(threading.get_ident())
+        return None if first[0] == threading.get_ident() else data
+
+    values = measure(Wrong(end_first).to, "--connections", 2, "--rate", 1000, duration=2)
+    asked = 1000 * values["elapsed_ns"] / 1e9
+    expect(values["open"] == 1 and values["errors"] == 1, f"{values}")
+    expect(values["unsent"] > 0.4 * asked, f"{asked} were asked for: {values}")
+
+
+def test_interrupt_of_the_wait():
+    """A signal while it waits for the last answers, of a server that gives none, ends it."""
+    load = subprocess.Popen([LOAD, Wrong(lambda data, total: b"").to, "--duration", "1000", "--warmup", "0",
+                             "--timeout", "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    expect_progress(load)
+    load.send_signal(signal.SIGINT)
+    while not (line := load.stderr.readline()).startswith("waiting"):
+        expect(line != "", "it does not wait")
+    load.send_signal(signal.SIGINT)
+    load.communicate(timeout=PATIENCE_S)
+
+
 def test_interrupt():
     """The first signal ends the measurement, and what was measured is told."""
     server = Server("--loops", "1")
@@ -264,6 +290,8 @@ def main():
     test_nobody()
     test_wrong_servers()
     test_interrupt()
+    test_lost_connection()
+    test_interrupt_of_the_wait()
 
 
 main()
