@@ -409,6 +409,14 @@ def test_connect():
                 file.flush()
             out, errors = client.communicate(timeout=PATIENCE_S)
             expect(client.returncode == 0 and out == "yes\n" and is_silent(errors), (out, errors))
+        for answer, status, said in ((b"y" * 3000 + b"\n", 0, "y" * 3000 + "\n"), (b"", 1, "")):
+            with subprocess.Popen([program("connect"), address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True) as client:
+                with listener.accept()[0] as connection, connection.makefile("rb") as file:
+                    expect(file.readline() == b"hello\n", "another line")
+                    connection.sendall(answer)
+                out, errors = client.communicate(timeout=PATIENCE_S)
+                expect((client.returncode, out) == (status, said) and is_silent(errors) == (status == 0), (out, errors))
     run("connect", status=1)
 
 
@@ -483,6 +491,11 @@ def test_decode():
             for byte in echo:
                 client.sendall(bytes([byte]))
             expect(client.recv(100).startswith(b"$"), "a command in pieces is not understood")
+        with server.connect() as client:
+            client.sendall(b"*2\r\n$4\r\nECHO\r\n$3\r\na\0b\r\n" + ping)
+            client.shutdown(socket.SHUT_WR)
+            heard = read_all(client)
+            expect(heard == b"$3\r\na\0b\r\n+PONG\r\n", f"a zero in a string: {heard}")
         for wrong in (b"hello", b"*1\r\n$4\r\nPI"):
             with server.connect() as client:
                 client.sendall(ping + wrong)
@@ -497,9 +510,14 @@ def test_exchange():
             client.shutdown(socket.SHUT_WR)
             heard = read_all(client).decode().splitlines()
             expect(heard == ["waited 100", "waited 1", *["waited 2"] * 30], heard)
-        with server.connect() as client:
-            client.sendall(b"what?\n")
-            expect(read_all(client) == b"", "nonsense is answered")
+        for wrong in (b"what?\n", b"wait\n", b"wait \n", b"wait x\n", b"wait 1 \n", b"wait -1\n", b"wait 4294967296\n",
+                      b"wait 1\0\n", b"wait 00000000000000000001\n"):
+            with server.connect() as client:
+                client.sendall(wrong)
+                expect(read_all(client) == b"", f"{wrong} is answered")
+        taken = subprocess.run([program("exchange"), f"tcp://127.0.0.1:{server.port}"], capture_output=True,
+                               text=True, timeout=PATIENCE_S, check=False)
+        expect(taken.returncode == 1 and taken.stdout == "", f"it says that it listens: {taken}")
 
 
 def test_handover():
@@ -554,19 +572,31 @@ def test_number():
             expect(file.read() == b"", "half a frame is answered")
 
 
+def try_password(server, password):
+    """What comes behind it, in the end nothing if it is wrong."""
+    with server.connect() as client:
+        client.sendall(password + b"\n")
+        try:
+            client.shutdown(socket.SHUT_WR)
+            return read_all(client)
+        except OSError:
+            return b""
+
+
 def test_pipeline():
     with Server("pipeline", "open") as server:
         with server.connect() as client:
             client.sendall(b"open\nfirst\nsecond\n")
             client.shutdown(socket.SHUT_WR)
             expect(read_all(client) == b"welcome\nfirst\nsecond\n", "another echo")
-        with server.connect() as client:
-            client.sendall(b"sesame\n")
-            try:
-                heard = read_all(client)
-            except ConnectionResetError:
-                heard = b""
-            expect(heard == b"", "the wrong password is taken")
+        for wrong in (b"sesame", b"ope", b"openly", b"open\0xx", b""):
+            expect(try_password(server, wrong) == b"", f"{wrong} is taken")
+    longest = "p" * 64
+    with Server("pipeline", longest) as server:
+        expect(try_password(server, longest.encode()) == b"welcome\n", "the longest password is refused")
+        for wrong in (longest[:-1], longest + "p"):
+            expect(try_password(server, wrong.encode()) == b"", f"{wrong} is taken")
+    run("pipeline", longest + "p", status=1)
 
 
 def test_schedule():
@@ -602,6 +632,7 @@ def test_sendfile():
             for _ in range(2):
                 expect(read_all(server.connect()) == data, "another file")
         run("sendfile", path + ".none", status=1)
+        run("sendfile", folder, status=1)
 
 
 def test_signal():

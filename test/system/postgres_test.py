@@ -146,6 +146,7 @@ def check_absence():
     with refusing_port() as refuses:
         said = failure(f"hostaddr=127.0.0.1 port={refuses.getsockname()[1]} user=gyre")
         expect("Connection refused" in said and "Is the server running on that host" in said, said)
+        expect("COPY" not in said, said)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         said = failure(f"hostaddr=127.0.0.1 port={silent.getsockname()[1]} user=gyre", timeout_ms=SHORT_MS)
         expect(said.endswith(NO_ANSWER), said)

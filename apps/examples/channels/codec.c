@@ -19,11 +19,10 @@ static void write_text(struct gyre_handler_context *ctx, const char *text, size_
 {
 	struct gyre_buffer *line = gyre_context_buffer(ctx);
 
-	if (gyre_buffer_append(line, text, bytes) == 0) {
-		(void)gyre_context_write(ctx, line);
-	} else {
-		gyre_buffer_destroy(line);
+	if (gyre_buffer_append(line, text, bytes) < 0) {
+		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM); /* not to wait for it */
 	}
+	(void)gyre_context_write(ctx, line);
 }
 
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)

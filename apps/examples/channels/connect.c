@@ -5,6 +5,8 @@
  *
  * The handler awaits the connection, and gets the address of its channel.
  */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +19,14 @@ struct main_frame {
 
 static void print_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
-	char text[256];
-	size_t bytes = gyre_buffer_copy(line, 0, text, sizeof(text));
+	const void *bytes;
+	size_t count;
 
-	printf("%.*s\n", (int)bytes, text);
+	for (size_t at = 0; (count = gyre_buffer_peek(line, at, &bytes)) > 0; at += count) {
+		(void)fwrite(bytes, 1, count, stdout);
+	}
+	printf("\n");
+	*(bool *)gyre_context_arg(ctx) = true;
 	gyre_buffer_destroy(line);
 	gyre_context_close(ctx);
 }
@@ -39,10 +45,18 @@ static int connect_to(struct gyre_stack *stack, const char *address, struct gyre
 {
 	const struct gyre_connect_options options = { .to = address,
 						      .init_channel = init_channel,
+						      .init_arg = gyre_state(stack),
 						      .retries_max = 100,
 						      .owner = gyre_self(stack) };
 
 	return gyre_connect(stack, &options, NULL, ret_future);
+}
+
+static int fail(struct gyre_stack *stack, const char *what, int error)
+{
+	(void)fprintf(stderr, "%s: %s\n", what, strerror(-error));
+	gyre_exit(stack, EXIT_FAILURE);
+	return gyre_return(stack);
 }
 
 static int run(struct gyre_stack *stack)
@@ -61,13 +75,13 @@ static int run(struct gyre_stack *stack)
 	GYRE_AWAIT(stack, connect_to(stack, arguments->argv[1], &frame->future));
 	connected = gyre_future_get(&frame->future, gyre_connected);
 	if (connected == NULL) {
-		(void)fprintf(stderr, "%s: %s\n", arguments->argv[1],
-			      strerror(-gyre_future_error(&frame->future)));
-		gyre_exit(stack, EXIT_FAILURE);
-		return gyre_return(stack);
+		return fail(stack, arguments->argv[1], gyre_future_error(&frame->future));
 	}
 	GYRE_AWAIT(stack, gyre_send_bytes(stack, connected->channel, line, strlen(line), 0,
 					  &frame->future));
+	if (gyre_future_failed(&frame->future) && !*(bool *)gyre_state(stack)) {
+		return fail(stack, arguments->argv[1], gyre_future_error(&frame->future));
+	}
 	GYRE_END(stack);
 }
 
@@ -75,12 +89,19 @@ static int run(struct gyre_stack *stack)
  * again. */
 static int hear(struct gyre_stack *stack)
 {
-	return gyre_message(stack, gyre_connection)->step == GYRE_CONNECTION_CLOSED
-		       ? gyre_stop(stack, gyre_self(stack))
-		       : gyre_return(stack);
+	const struct gyre_connection *connection = gyre_message(stack, gyre_connection);
+	const bool *answered = gyre_state(stack);
+
+	if (connection->step != GYRE_CONNECTION_CLOSED) {
+		return gyre_return(stack);
+	}
+	return *answered ? gyre_stop(stack, gyre_self(stack))
+			 : fail(stack, "no answer",
+				connection->reason < 0 ? connection->reason : -ENODATA);
 }
 
 static const struct gyre_class main_class = { .name = "main",
+					      .state_bytes = sizeof(bool), /* answered */
 					      .frame_bytes = sizeof(struct main_frame),
 					      .mount = run,
 					      .behaviour.notice = hear };

@@ -54,16 +54,17 @@ static void read_command(struct gyre_handler_context *ctx, struct gyre_buffer *c
 	static const char echo[] = "*2\r\n$4\r\nECHO\r\n";
 	char text[COMMAND_BYTES_MAX + 1] = { 0 };
 	struct gyre_buffer *answer = gyre_context_buffer(ctx);
-	const char *said = "-ERR unknown\r\n";
+	const char *said = text + sizeof(echo) - 1;
+	size_t count = gyre_buffer_copy(command, 0, text, sizeof(text) - 1);
 
-	(void)gyre_buffer_copy(command, 0, text, sizeof(text) - 1);
 	gyre_buffer_destroy(command);
 	if (strncmp(text, echo, sizeof(echo) - 1) == 0) {
-		said = text + sizeof(echo) - 1;
-	} else if (strcmp(text, "*1\r\n$4\r\nPING\r\n") == 0) {
-		said = "+PONG\r\n";
+		count -= sizeof(echo) - 1; /* a string may have bytes of 0 in it */
+	} else {
+		said = strcmp(text, "*1\r\n$4\r\nPING\r\n") == 0 ? "+PONG\r\n" : "-ERR unknown\r\n";
+		count = strlen(said);
 	}
-	if (gyre_buffer_append(answer, said, strlen(said)) < 0) {
+	if (gyre_buffer_append(answer, said, count) < 0) {
 		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 	}
 	(void)gyre_context_write(ctx, answer);

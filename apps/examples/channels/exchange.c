@@ -1,9 +1,9 @@
 /*
  * Exchanges: clients send requests without waiting, and get the answers in order.
  *
- * A line "wait 50" is answered after 50 ms. Each line is a message to handle_request(), which may
- * suspend; up to 16 of a connection run at a time, and the exchange puts their answers in order.
- * The argument is where to listen, as tcp://127.0.0.1:7002.
+ * A line "wait 50" is answered after 50 ms, of 9 digits at most. Each line is a message to
+ * handle_request(), which may suspend; up to 16 of a connection run at a time, and the exchange
+ * puts their answers in order. The argument is where to listen, as tcp://127.0.0.1:7002.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,10 +60,11 @@ static int open_exchange(struct gyre_handler_context *ctx)
 static void read_line(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
 	char text[16] = { 0 };
+	size_t bytes = gyre_buffer_copy(line, 0, text, sizeof(text) - 1);
+	size_t digits = strspn(text + 5, "0123456789");
 
-	(void)gyre_buffer_copy(line, 0, text, sizeof(text) - 1);
 	gyre_buffer_destroy(line);
-	if (strncmp(text, "wait ", 5) == 0) {
+	if (strncmp(text, "wait ", 5) == 0 && digits > 0 && digits <= 9 && bytes == 5 + digits) {
 		uint32_t ms = (uint32_t)strtoul(text + 5, NULL, 10);
 
 		(void)gyre_exchange_receive(ctx, 0, gyre_new(gyre_context_stack(ctx), wait, ms));
@@ -92,8 +93,11 @@ int main(int argc, char **argv)
 	int r = gyre_system_create(NULL, &system);
 
 	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
-	printf("listening on port %u\n", port);
-	r = r < 0 || fflush(stdout) != 0 ? r : gyre_system_run(system);
+	if (r == 0) {
+		printf("listening on port %u\n", port);
+		(void)fflush(stdout);
+		r = gyre_system_run(system);
+	}
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -18,7 +18,7 @@ struct mean {
 	double sum;
 };
 
-static int write_mean(struct gyre_handler_context *ctx, uint16_t sensor, const struct mean *mean)
+static void write_mean(struct gyre_handler_context *ctx, uint16_t sensor, const struct mean *mean)
 {
 	struct gyre_buffer *answer = gyre_context_buffer(ctx);
 	int r = gyre_buffer_append_u16be(answer, sensor);
@@ -26,10 +26,9 @@ static int write_mean(struct gyre_handler_context *ctx, uint16_t sensor, const s
 	r = r < 0 ? r : gyre_buffer_append_varint(answer, mean->count);
 	r = r < 0 ? r : gyre_buffer_append_f64be(answer, mean->sum / (double)mean->count);
 	if (r < 0) {
-		gyre_buffer_destroy(answer);
-		return r;
+		gyre_channel_abort(gyre_context_channel(ctx), r);
 	}
-	return gyre_context_write(ctx, answer);
+	(void)gyre_context_write(ctx, answer);
 }
 
 static void read_value(struct gyre_handler_context *ctx, struct gyre_buffer *frame)
@@ -44,7 +43,7 @@ static void read_value(struct gyre_handler_context *ctx, struct gyre_buffer *fra
 	} else {
 		mean->count++;
 		mean->sum += value;
-		(void)write_mean(ctx, sensor, mean);
+		write_mean(ctx, sensor, mean);
 	}
 	gyre_buffer_destroy(frame);
 }

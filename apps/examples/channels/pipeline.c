@@ -7,22 +7,25 @@
  * where to listen.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gyre/gyre.h>
 
-enum { PASSWORD_BYTES = 64 };
+enum { PASSWORD_BYTES_MAX = 64 };
 
 static void read_password(struct gyre_handler_context *ctx, struct gyre_buffer *line)
 {
 	const char *password = gyre_context_arg(ctx);
-	char text[PASSWORD_BYTES] = { 0 };
+	char text[PASSWORD_BYTES_MAX];
+	size_t bytes = gyre_buffer_bytes(line);
+	bool right = bytes == strlen(password) && gyre_buffer_copy(line, 0, text, bytes) == bytes &&
+		     memcmp(text, password, bytes) == 0;
 
-	(void)gyre_buffer_copy(line, 0, text, sizeof(text) - 1);
 	gyre_buffer_destroy(line);
-	if (strcmp(text, password) == 0) {
+	if (right) {
 		gyre_context_fire_active(ctx); /* for those behind it the channel begins here */
 		gyre_context_remove(ctx);
 	} else {
@@ -42,11 +45,10 @@ static void welcome(struct gyre_handler_context *ctx)
 {
 	struct gyre_buffer *line = gyre_context_buffer(ctx);
 
-	if (gyre_buffer_append(line, "welcome", strlen("welcome")) == 0) {
-		(void)gyre_context_write(ctx, line);
-	} else {
-		gyre_buffer_destroy(line);
+	if (gyre_buffer_append(line, "welcome", strlen("welcome")) < 0) {
+		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 	}
+	(void)gyre_context_write(ctx, line);
 }
 
 static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *line)
@@ -76,8 +78,13 @@ int main(int argc, char **argv)
 		.ret_port = &port,
 	};
 	struct gyre_system *system = NULL;
-	int r = gyre_system_create(NULL, &system);
+	int r;
 
+	if (argc > 1 && strlen(argv[1]) > PASSWORD_BYTES_MAX) {
+		(void)fprintf(stderr, "the password has more than %d bytes\n", PASSWORD_BYTES_MAX);
+		return EXIT_FAILURE;
+	}
+	r = gyre_system_create(NULL, &system);
 	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
 		printf("listening on port %u\n", port);

@@ -79,7 +79,9 @@ static int run(struct gyre_stack *stack)
 		(void)fprintf(stderr, "%s%s\n", PQerrorMessage(frame->database),
 			      gyre_future_error(&frame->ready) == -ETIMEDOUT
 				      ? "no answer; allow a slow server more MILLISECONDS"
-				      : "no result; COPY is not supported here");
+			      : *PQerrorMessage(frame->database) == '\0'
+				      ? "no result; COPY is not supported here"
+				      : "");
 	}
 	gyre_exit(stack, frame->events == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 	disconnect(frame, NULL);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,8 +53,12 @@ static int open_source(const char *path, struct source *source)
 	struct stat stat;
 
 	source->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (source->fd < 0 || fstat(source->fd, &stat) < 0 || stat.st_size == 0) {
-		(void)fprintf(stderr, "gyre-example-sendfile: %s cannot be sent\n", path);
+	if (source->fd < 0 || fstat(source->fd, &stat) < 0) {
+		(void)fprintf(stderr, "gyre-example-sendfile: %s: %s\n", path, strerror(errno));
+		return -EINVAL;
+	}
+	if (!S_ISREG(stat.st_mode) || stat.st_size == 0) {
+		(void)fprintf(stderr, "gyre-example-sendfile: %s is no file with bytes\n", path);
 		return -EINVAL;
 	}
 	source->bytes = (uint64_t)stat.st_size;

@@ -27,11 +27,10 @@ static void greet(struct gyre_handler_context *ctx, const struct gyre_type *type
 	}
 	bytes = snprintf(text, sizeof(text), "hello by TLS 1.%d, %s\n", (int)session->version,
 			 session->cipher);
-	if (gyre_buffer_append(line, text, (size_t)bytes) == 0) {
-		(void)gyre_context_write(ctx, line);
-	} else {
-		gyre_buffer_destroy(line);
+	if (gyre_buffer_append(line, text, (size_t)bytes) < 0) {
+		gyre_channel_abort(gyre_context_channel(ctx), -ENOMEM);
 	}
+	(void)gyre_context_write(ctx, line);
 }
 
 static void echo(struct gyre_handler_context *ctx, struct gyre_buffer *data)
@@ -48,19 +47,19 @@ static int init_channel(struct gyre_channel *channel, void *tls)
 	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &handler, NULL);
 }
 
-static int serve(struct gyre_system *system, char **arguments, const char *bind)
+/* Of @tls all channels know, so it must outlive the system. */
+static int serve(struct gyre_system *system, char **arguments, struct gyre_tls_options *tls)
 {
 	const struct gyre_tls_context_options files = { .certificate = arguments[0],
 							.key = arguments[1] };
-	struct gyre_tls_options tls = { 0 };
 	uint16_t port = 0;
 	const struct gyre_acceptor_options options = {
-		.bind = bind,
+		.bind = arguments[2] != NULL ? arguments[2] : "tcp://127.0.0.1:0",
 		.init_channel = init_channel,
-		.init_arg = &tls,
+		.init_arg = tls,
 		.ret_port = &port,
 	};
-	int r = gyre_tls_context_create(system, &files, &tls.context);
+	int r = gyre_tls_context_create(system, &files, &tls->context);
 
 	r = r < 0 ? r : gyre_system_listen(system, &options, NULL);
 	if (r == 0) {
@@ -68,21 +67,22 @@ static int serve(struct gyre_system *system, char **arguments, const char *bind)
 		(void)fflush(stdout);
 		r = gyre_system_run(system);
 	}
-	gyre_tls_context_unref(tls.context);
 	return r;
 }
 
 int main(int argc, char **argv)
 {
+	struct gyre_tls_options tls = { 0 };
 	struct gyre_system *system = NULL;
-	int r = -EINVAL;
+	int r;
 
 	if (argc < 3) {
 		(void)fprintf(stderr, "usage: gyre-example-tls CHAIN.pem KEY.pem [ADDRESS]\n");
 		return EXIT_FAILURE;
 	}
 	r = gyre_system_create(NULL, &system);
-	r = r < 0 ? r : serve(system, argv + 1, argc > 3 ? argv[3] : "tcp://127.0.0.1:0");
+	r = r < 0 ? r : serve(system, argv + 1, &tls);
 	gyre_system_destroy(system);
+	gyre_tls_context_unref(tls.context);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
