@@ -4,6 +4,7 @@
  * Six shops on all loops are one group. A buyer asks all of them for a price and waits until the
  * last has answered or failed; then it asks again, and takes the first answer that comes.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -64,6 +65,7 @@ static int buy(struct gyre_stack *stack)
 {
 	static const struct gyre_group_options options = { .count = SHOPS };
 	struct frame *frame = gyre_frame(stack);
+	const struct price *best;
 	int r;
 
 	GYRE_BEGIN(stack);
@@ -75,14 +77,22 @@ static int buy(struct gyre_stack *stack)
 	if (frame->count < 0) {
 		return gyre_throw(stack, frame->count);
 	}
+	best = best_of(frame);
+	if (best == NULL) {
+		return gyre_throw(stack, -ENODATA);
+	}
 	printf("of %d shops %" PRIu32 " answer, the cheapest with %" PRIu32 " cents\n",
 	       frame->count, gyre_asked_answered(frame->asked, (uint32_t)frame->count),
-	       best_of(frame)->cents);
+	       best->cents);
 	if (ask_all(stack, frame) < 0) {
 		return gyre_throw(stack, frame->count);
 	}
 	GYRE_AWAIT_QUORUM(stack, frame->asked, (uint32_t)frame->count, 1);
-	printf("the first answer is %" PRIu32 " cents", best_of(frame)->cents);
+	best = best_of(frame);
+	if (best == NULL) {
+		return gyre_throw(stack, -ENODATA);
+	}
+	printf("the first answer is %" PRIu32 " cents", best->cents);
 	printf(", and %d are given up\n",
 	       gyre_asked_cancel(stack, frame->asked, (uint32_t)frame->count));
 	return gyre_stop(stack, gyre_self(stack));

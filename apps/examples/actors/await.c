@@ -3,6 +3,7 @@
  *
  * The other ask is called off, and nobody waits for it any more.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,8 @@ struct frame {
 static int run(struct gyre_stack *stack)
 {
 	struct frame *frame = gyre_frame(stack);
+	struct gyre_future *winner = &frame->second;
+	struct gyre_future *other = &frame->first;
 
 	GYRE_BEGIN(stack);
 	(void)gyre_spawn(stack, &mirror_class, GYRE_NO_ARGUMENT, NULL, &frame->mirror);
@@ -54,9 +57,16 @@ static int run(struct gyre_stack *stack)
 	(void)gyre_ask(stack, frame->mirror, gyre_new(stack, copy_of, 2, GYRE_MILLISECONDS(1)),
 		       GYRE_FOREVER, &frame->second);
 	GYRE_AWAIT_ANY(stack, &frame->first, &frame->second);
-	printf("mirror %u answers first", gyre_future_answer_to(&frame->second, copy_of)->mirror);
-	(void)gyre_cancel(stack, &frame->first);
-	printf("; the other ask: %s\n", strerror(-gyre_future_error(&frame->first)));
+	if (gyre_future_error(winner) == -EINPROGRESS) {
+		winner = &frame->first;
+		other = &frame->second;
+	}
+	if (gyre_future_failed(winner)) {
+		return gyre_throw(stack, gyre_future_error(winner));
+	}
+	printf("mirror %u answers first", gyre_future_answer_to(winner, copy_of)->mirror);
+	(void)gyre_cancel(stack, other);
+	printf("; the other ask: %s\n", strerror(-gyre_future_error(other)));
 	return gyre_stop(stack, gyre_self(stack));
 	GYRE_END(stack);
 }

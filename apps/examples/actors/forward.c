@@ -82,6 +82,9 @@ static int run(struct gyre_stack *stack)
 	(void)gyre_ask(stack, frame->desk, gyre_new(stack, parcel, .grams = 900), 0,
 		       &frame->parcel);
 	GYRE_AWAIT_ALL(stack, &frame->stamps, &frame->parcel);
+	if (gyre_future_failed(&frame->stamps)) {
+		return gyre_throw(stack, gyre_future_error(&frame->stamps));
+	}
 	printf("three stamps cost %u cents\n", gyre_future_get(&frame->stamps, receipt)->cents);
 	printf("the parcel finds nobody: %s\n", strerror(-gyre_future_error(&frame->parcel)));
 	return gyre_stop(stack, gyre_self(stack));

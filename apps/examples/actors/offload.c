@@ -49,16 +49,17 @@ struct frame {
 	struct gyre_future sums[FILES_MAX];
 };
 
+/* How many have begun; each of the others has its error in its future. */
 static int offload_all(struct gyre_stack *stack, const struct gyre_arguments *arguments)
 {
 	struct frame *frame = gyre_frame(stack);
-	int r = 0;
+	int begun = 0;
 
-	for (int i = 1; i < arguments->argc && r == 0; i++) {
-		r = gyre_offload(stack, add_up, gyre_new(stack, path, arguments->argv[i]),
-				 GYRE_FOREVER, &frame->sums[i - 1]);
+	for (int i = 1; i < arguments->argc; i++) {
+		begun += gyre_offload(stack, add_up, gyre_new(stack, path, arguments->argv[i]),
+				      GYRE_FOREVER, &frame->sums[i - 1]) == 0;
 	}
-	return r;
+	return begun;
 }
 
 static int run(struct gyre_stack *stack)
@@ -72,7 +73,7 @@ static int run(struct gyre_stack *stack)
 		gyre_exit(stack, EXIT_FAILURE);
 		return gyre_return(stack);
 	}
-	GYRE_AWAIT(stack, offload_all(stack, arguments));
+	GYRE_AWAIT(stack, offload_all(stack, arguments) > 0 ? 0 : -ENOMEM);
 	for (int i = 1; i < arguments->argc; i++) {
 		const struct gyre_future *sum = &frame->sums[i - 1];
 

@@ -16,6 +16,12 @@ struct job {
 };
 GYRE_MESSAGE(job, 0x100);
 
+/* Of a failure; 0 where there was no memory to send it along. */
+static uint32_t number_of(const struct job *job)
+{
+	return job == NULL ? 0 : job->number;
+}
+
 /* Every third job fails. */
 static int work(struct gyre_stack *stack)
 {
@@ -49,7 +55,7 @@ static enum gyre_decision decide(void *state, const struct gyre_failure *failure
 	const struct job *job = gyre_failure_cause(failure, job);
 
 	(void)state;
-	printf("%s has failed at job %u: %s\n", failure->path, job->number,
+	printf("%s has failed at job %u: %s\n", failure->path, number_of(job),
 	       strerror(-failure->error));
 	return GYRE_DECISION_RESTART;
 }
@@ -83,7 +89,7 @@ static int start(struct gyre_stack *stack)
 
 static int see_end(struct gyre_stack *stack)
 {
-	printf("the desk has ended at job %u\n", gyre_terminated_cause(stack, job)->number);
+	printf("the desk has ended at job %u\n", number_of(gyre_terminated_cause(stack, job)));
 	return gyre_stop(stack, gyre_self(stack));
 }
 
