@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <gyre/gyre.h>
@@ -115,6 +116,7 @@ static const struct gyre_class ring_class = {
 	.name = "ring",
 	.state_bytes = sizeof(struct neighbour),
 	.behaviour.notice = ring_notice,
+	.strategy = GYRE_STRATEGY_ESCALATE, /* a token is lost: the run would not end */
 };
 
 /* ---- the conductor ---- */
@@ -223,6 +225,7 @@ static const struct gyre_class conductor_class = {
 	.name = "conductor",
 	.state_bytes = sizeof(struct conductor),
 	.behaviour.notice = conductor_notice,
+	.strategy = GYRE_STRATEGY_ESCALATE,
 };
 
 /* ---- looking on ---- */
@@ -285,6 +288,9 @@ static int start_inspector(struct inspector *inspector, struct gyre_system *syst
 	pthread_cond_init(&inspector->condition, NULL);
 	r = -pthread_create(&inspector->thread, NULL, look_on, inspector);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0) {
+		(void)fprintf(stderr, "gyre-ring: no thread to inspect with: %s\n", strerror(-r));
+	}
 	return r;
 }
 

@@ -139,6 +139,21 @@ def test_coroutine():
 def test_embed():
     lines = run("embed", given="abc\nhello\n").splitlines()
     expect(lines == ["4 bytes", "6 bytes"], f"it printed {lines}")
+    lines = run("embed", given="x" * 300 + "\nend").splitlines()
+    expect(lines == ["255 bytes", "46 bytes", "3 bytes"], f"it printed {lines}")
+    # A line without its end does not keep it from hearing an answer.
+    heard, terminal = os.openpty()
+    with subprocess.Popen([program("embed")], stdin=subprocess.PIPE, stdout=terminal) as process:
+        os.close(terminal)
+        process.stdin.write(b"abc\nhel")
+        process.stdin.flush()
+        expect(os.read(heard, 100) == b"4 bytes\r\n", "another answer")
+        process.stdin.write(b"lo\n")
+        process.stdin.flush()
+        expect(os.read(heard, 100) == b"6 bytes\r\n", "another answer")
+        process.stdin.close()
+        expect(process.wait(PATIENCE_S) == 0, "it failed")
+    os.close(heard)
 
 
 def test_libuv():

@@ -57,6 +57,7 @@ static int hear(struct gyre_stack *stack)
 
 static const struct gyre_class trader_class = { .name = "trader",
 						.mount = begin_trading,
+						.strategy = GYRE_STRATEGY_STOP,
 						.behaviour.event = hear };
 
 /* ---- who publishes ---- */
@@ -66,7 +67,14 @@ static int begin(struct gyre_stack *stack)
 	struct gyre_address trader;
 	int r = gyre_spawn(stack, &trader_class, GYRE_NO_ARGUMENT, NULL, &trader);
 
+	r = r < 0 ? r : gyre_watch(stack, trader);
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+}
+
+/* The trader has failed, and nobody else would end the program. */
+static int miss_trader(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, gyre_message(stack, gyre_terminated)->reason);
 }
 
 static int publish(struct gyre_stack *stack)
@@ -84,7 +92,9 @@ static int publish(struct gyre_stack *stack)
 
 static const struct gyre_class ticker_class = { .name = "ticker",
 						.mount = begin,
-						.behaviour.notice = publish };
+						.strategy = GYRE_STRATEGY_ESCALATE,
+						.behaviour = { .notice = publish,
+							       .event = miss_trader } };
 
 int main(int argc, char **argv)
 {

@@ -38,6 +38,7 @@ static int dig(struct gyre_stack *stack)
 
 static const struct gyre_class miner_class = { .name = "miner",
 					       .state_bytes = sizeof(uint32_t),
+					       .strategy = GYRE_STRATEGY_ESCALATE,
 					       .behaviour.notice = dig };
 
 struct jeweller {
@@ -73,6 +74,7 @@ static int set(struct gyre_stack *stack)
 
 static const struct gyre_class jeweller_class = { .name = "jeweller",
 						  .state_bytes = sizeof(struct jeweller),
+						  .strategy = GYRE_STRATEGY_ESCALATE,
 						  .behaviour.notice = set };
 
 static int run(struct gyre_stack *stack)
@@ -88,10 +90,28 @@ static int run(struct gyre_stack *stack)
 	r = r < 0 ? r : gyre_spawn(stack, &jeweller_class, GYRE_NO_ARGUMENT, &other, &jeweller);
 	gyre_stream_to_actor(gyre_stream_from_actor(graph, &gyre_type_stone, miner, TAG, &window),
 			     jeweller, TAG);
-	return r < 0 ? r : gyre_graph_start(stack, graph, NULL, &started);
+	if (r < 0) {
+		gyre_graph_destroy(graph);
+		return r;
+	}
+	r = gyre_graph_start(stack, graph, NULL, &started);
+	r = r < 0 ? r : gyre_watch(stack, jeweller);
+	return r < 0 ? r : gyre_watch(stack, started);
 }
 
-static const struct gyre_class main_class = { .name = "main", .mount = run };
+/* Where the graph or the jeweller has failed, nobody else would end the program. */
+static int see_end(struct gyre_stack *stack)
+{
+	int reason = gyre_message(stack, gyre_terminated)->reason;
+
+	return reason < 0 ? gyre_throw(stack, reason) : gyre_return(stack);
+}
+
+static const struct gyre_class main_class = { .name = "main",
+					      .mount = run,
+					      .behaviour.event = see_end,
+					      .strategy = GYRE_STRATEGY_ESCALATE,
+					      .supervision.decision = GYRE_DECISION_ESCALATE };
 
 int main(int argc, char **argv)
 {

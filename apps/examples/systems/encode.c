@@ -56,7 +56,22 @@ static int take_order(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static const struct gyre_class clerk_class = { .name = "clerk", .behaviour.notice = take_order };
+static int begin(struct gyre_stack *stack)
+{
+	return gyre_receive_timeout_start(stack, GYRE_SECONDS(10));
+}
+
+/* An order may be lost on its way: the error is what gyre_system_wait() returns. */
+static int give_up(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -ETIMEDOUT);
+}
+
+static const struct gyre_class clerk_class = { .name = "clerk",
+					       .mount = begin,
+					       .behaviour = { .notice = take_order,
+							      .event = give_up },
+					       .strategy = GYRE_STRATEGY_ESCALATE };
 
 static int send_order(struct gyre_system *first, struct gyre_system *second)
 {
