@@ -84,17 +84,22 @@ static int start(struct gyre_stack *stack)
 	struct gyre_address desk;
 	int r = gyre_spawn(stack, &desk_class, GYRE_NO_ARGUMENT, NULL, &desk);
 
-	return r < 0 ? r : gyre_watch(stack, desk);
+	r = r < 0 ? r : gyre_watch(stack, desk);
+	return r < 0 ? r : gyre_receive_timeout_start(stack, GYRE_SECONDS(30));
 }
 
 static int see_end(struct gyre_stack *stack)
 {
+	if (gyre_message(stack, gyre_terminated) == NULL) {
+		return gyre_throw(stack, -ETIMEDOUT); /* a worker could not restart */
+	}
 	printf("the desk has ended at job %u\n", number_of(gyre_terminated_cause(stack, job)));
 	return gyre_stop(stack, gyre_self(stack));
 }
 
 static const struct gyre_class main_class = { .name = "main",
 					      .mount = start,
+					      .strategy = GYRE_STRATEGY_ESCALATE,
 					      .behaviour.event = see_end };
 
 int main(int argc, char **argv)
