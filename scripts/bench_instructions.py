@@ -45,7 +45,8 @@ LISTENING = re.compile(r"listening on .*:(\d+)")
 OWN = re.compile(r"/(libgyre[^/]*|gyre-[a-z]+|(ring|ask|echo)(-shared)?)$")
 
 # What a loop does in each turn, or in a time: not for a message.
-TURN = re.compile(r"^(gy_loop_(turn|park|trim_pools|quiescent|publish|unpublish|flush)|run_loop|busy|"
+TURN = re.compile(r"^(gy_loop_(turn|park|trim_pools|quiescent|publish|unpublish|flush)|phase_io|"
+                  r"wait_and_reap|run_loop|busy|"
                   r"gy_ring_(ready|reap|submit.*|has_prepared|wait.*)|enter|io_uring_.*|gy_wheel_.*|"
                   r"gy_clock_.*|gy_memory_usage_.*|gy_kernfile_.*|gy_memory_guard_.*|gy_stalls_.*|gy_text_.*|"
                   r"gy_watchdog_.*|gy_meter_.*|run_timed|gy_house_seal|ready|run|measure|beat|check_link|"
