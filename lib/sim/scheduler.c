@@ -279,7 +279,7 @@ static bool do_one(struct gyre_sim *sim, uint64_t until_ns)
 
 	if (is_turn) {
 		give_turn(sim, choose(sim));
-	} else if (next_ns >= until_ns && next_ns > sim->now_ns) {
+	} else if (timer == NULL || (next_ns >= until_ns && next_ns > sim->now_ns)) {
 		sim->now_ns = until_ns;
 	} else {
 		sim->now_ns = next_ns > sim->now_ns ? next_ns : sim->now_ns;
