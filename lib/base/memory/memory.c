@@ -2,7 +2,7 @@
  * mimalloc or the C library behind one door, with a count of the calls. The count, what hurries
  * the heap, and the mutex that keeps trims apart, are mutable objects of file scope, as the heap
  * that they belong to is just as global. The others in gyre are in base/sized.c,
- * loop/foreign_nodes.c, system/rcu.c, system/observe/stall.c and system/process.c.
+ * loop/foreign_process.c, system/rcu.c, system/observe/stall.c and system/process.c.
  */
 #include "base/memory/memory.h"
 
@@ -22,10 +22,18 @@
 
 static uint64_t allocations;
 #if GY_ALLOCATOR_MIMALLOC
+static const mi_option_t delays[] = {
+#if MI_MALLOC_VERSION >= 212
+	mi_option_purge_delay,
+#else
+	mi_option_decommit_delay,
+	mi_option_segment_decommit_delay,
+#endif
+};
 static struct {
 	pthread_mutex_t mutex;
 	int users;
-	long before[2]; /* the delays that the process has else */
+	long before[sizeof(delays) / sizeof(*delays)]; /* the delays that the process has else */
 } hurry = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 #endif
 #if !GY_ALLOCATOR_MIMALLOC && defined(__GLIBC__)
@@ -111,9 +119,6 @@ void gy_memory_trim(void)
 void gy_memory_hurry(bool begins)
 {
 #if GY_ALLOCATOR_MIMALLOC
-	static const mi_option_t delays[] = { mi_option_decommit_delay,
-					      mi_option_segment_decommit_delay };
-
 	(void)pthread_mutex_lock(&hurry.mutex);
 	for (size_t i = 0; i < sizeof(delays) / sizeof(*delays); i++) {
 		if (begins && hurry.users == 0) {

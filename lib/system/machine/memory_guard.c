@@ -57,6 +57,9 @@ int64_t gy_memory_guard_init(struct gy_memory_guard *memory_guard, const char *r
 
 void gy_memory_guard_fini(struct gy_memory_guard *memory_guard)
 {
+	if (memory_guard->busy != 0) { /* no loop has ever turned */
+		gy_memory_hurry(false);
+	}
 	gy_memory_usage_close(&memory_guard->memory_usage);
 	(void)pthread_cond_destroy(&memory_guard->condition);
 	(void)pthread_mutex_destroy(&memory_guard->mutex);
