@@ -412,6 +412,18 @@ static int submit_and_look(struct gy_ring *ring)
 	return enter(ring, 0, IORING_ENTER_GETEVENTS, NULL);
 }
 
+/* Returns whether the ring has been woken; no completion may tell of that then. */
+static bool take_wake(struct gy_ring *ring)
+{
+	eventfd_t count;
+	bool woken = eventfd_read(ring->wake_fd, &count) == 0;
+
+	if (woken) {
+		gy_count(&ring->counters.own, 1);
+	}
+	return woken;
+}
+
 /*
  * Waits in a call that valgrind knows, see sanitize.h. The waker is looked at by itself, since a
  * kernel that is just writing to one eventfd may leave out the write to another; taking its count
@@ -428,7 +440,7 @@ static GY_COLD int submit_and_poll(struct gy_ring *ring, uint64_t timeout_ns)
 		.tv_nsec = (long)(timeout_ns % UINT64_C(1000000000)),
 	};
 	eventfd_t count;
-	bool woken = eventfd_read(ring->wake_fd, &count) == 0;
+	bool woken = take_wake(ring);
 	int submitted;
 	int r;
 
@@ -439,7 +451,7 @@ static GY_COLD int submit_and_poll(struct gy_ring *ring, uint64_t timeout_ns)
 	}
 	(void)ppoll(signs, gy_countof(signs), timeout_ns > timeout_ns_max ? NULL : &timeout, NULL);
 	r = submit_and_look(ring);
-	(void)eventfd_read(ring->wake_fd, &count);
+	(void)take_wake(ring);
 	return r < 0 ? r : submitted;
 }
 
