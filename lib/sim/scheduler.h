@@ -88,7 +88,6 @@ struct gy_sim_scheduler {
 	uint32_t timers_count;
 	uint32_t timers_room;
 	uint64_t timer_number;
-	uint64_t until_ns;					 /* the end of gyre_sim_run() */
 	struct gy_list rows[GY_SIM_ROWS];			 /* of timers, each by time */
 	struct gy_sim_queue at_addresses[GY_SIM_ADDRESS_QUEUES]; /* of mutexes, conditions */
 	struct gy_list stacks;					 /* that nobody uses */

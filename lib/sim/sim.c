@@ -18,6 +18,7 @@
 #include "sim/disk/disk.h"
 #include "sim/process/signals.h"
 #include "sim/scheduler.h"
+#include "sim/wrapped.h"
 
 enum { CPUS_DEFAULT = 2, CPUS_MAX = 64 };
 
@@ -148,6 +149,7 @@ int gyre_sim_create(const struct gyre_sim_options *options, struct gyre_sim **re
 		return -EBUSY;
 	}
 	sim = (struct gyre_sim *)gy_sim_get(sizeof(*sim));
+	sim->process = __real_getpid();
 	sim->faults = options->faults;
 	sim->refusals = options->refusals;
 	sim->leaks = options->leaks;

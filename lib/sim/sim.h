@@ -86,6 +86,7 @@ struct gyre_sim {
 	uint32_t faults;   /* calls that meet one, in a million */
 	uint32_t refusals; /* and that are refused */
 	bool leaks;	   /* are failures */
+	pid_t process;	   /* that has it: a child of that is no part of it */
 	uint32_t cpus;
 	bool calm; /* for tests that rely on it: files stay in memory, events keep their order */
 	uint32_t hosts_count;

@@ -17,10 +17,16 @@ enum { PROCESS_FIRST = 1000 };
 
 /* ---- the process ---- */
 
+/* Whether it is a host that ends, and not the process, or a child that a host has forked. */
+static bool is_of_host(void)
+{
+	return gy_sim_here != NULL && gy_sim_here->sim->process == __real_getpid();
+}
+
 /* What is to be called at the exit of the process is not: that goes on. */
 void __wrap_exit(int status)
 {
-	if (gy_sim_here == NULL) {
+	if (!is_of_host()) {
 		__real_exit(status);
 	}
 	gy_sim_streams_flush(gy_sim_host_here());
@@ -30,7 +36,7 @@ void __wrap_exit(int status)
 
 void __wrap__exit(int status)
 {
-	if (gy_sim_here == NULL) {
+	if (!is_of_host()) {
 		__real__exit(status);
 	}
 	gy_sim_trace(gy_sim_here->sim, gy_sim_host_here(), "exits at once with %d", status);
