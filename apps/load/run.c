@@ -13,6 +13,8 @@
 
 static const uint64_t soon_ns = GYRE_MILLISECONDS(5);
 static const uint64_t progress_ns = GYRE_SECONDS(1);
+/* What sends a signal may send it twice, as timeout(1) does. */
+static const uint64_t same_ns = GYRE_MILLISECONDS(100);
 
 struct leader {
 	struct load *load;
@@ -184,7 +186,10 @@ static int lead(struct gyre_stack *stack)
 
 static int interrupt(struct gyre_stack *stack)
 {
-	leader_of(stack)->interrupted = true;
+	struct leader *self = leader_of(stack);
+	bool is_same = self->step == LOAD_DRAIN && gyre_now(stack) - self->step_ns < same_ns;
+
+	self->interrupted = self->interrupted || !is_same;
 	return gyre_return(stack);
 }
 
