@@ -39,19 +39,26 @@ static struct gyre_connect_options client_options(const char *to)
 					      .place = { .place = GYRE_PLACE_LOOP } };
 }
 
-static bool connect_once(const struct lean_round *round)
+/* A listener whose address is put into @ret_text, for a client of which nothing was reported yet.
+ */
+static int listen_afresh(char ret_text[GYRE_SOCKET_ADDRESS_TEXT_MAX])
 {
 	struct gyre_socket_address address;
+
+	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
+	lean_reports = (struct lean_reports){ 0 };
+	return lean_listen(&address, ret_text);
+}
+
+static bool connect_once(const struct lean_round *round)
+{
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "";
 	struct gyre_connect_options options = client_options(text);
 	struct gyre_address actor;
 	bool lacked;
-	int fd;
+	int fd = listen_afresh(text);
 	int r;
 
-	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
-	fd = lean_listen(&address, text);
-	lean_reports = (struct lean_reports){ 0 };
 	lean_begin(round);
 	r = gyre_system_connect(lean_system(), &options, &actor);
 	lacked = lean_recover();
@@ -86,18 +93,14 @@ static bool is_open_or_lost(struct rig *r, void *arg)
 
 static bool connect_or_lose(const struct lean_round *round)
 {
-	struct gyre_socket_address address;
 	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX] = "";
 	struct gyre_connect_options options = client_options(text);
 	struct gyre_address actor;
 	bool lacked;
-	int fd;
+	int fd = listen_afresh(text);
 	int r;
 
-	cr_assert_eq(gyre_socket_address_parse("tcp://127.0.0.1:0", &address), 0);
-	fd = lean_listen(&address, text);
 	options.report_arg = &lost_with;
-	lean_reports = (struct lean_reports){ 0 };
 	lost_with = 0;
 	lean_begin(round);
 	r = gy_connect_or_lose(lean_system(), &options, lose, &actor);
