@@ -259,6 +259,7 @@ static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre
 	} else if (!gy_type_travels(mail->type)) {
 		r = -EPROTO;
 	} else if (gy_type_is_encoded(mail->type)) {
+		frame->bytes = 0; /* unless it encodes something */
 		r = gy_type_encoding(mail->type)->encode(mail->payload, &out);
 	}
 	r = r < 0 ? r : out.error;
