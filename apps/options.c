@@ -12,8 +12,6 @@
 
 #include <gyre/gyre.h>
 
-#include "set_field.h"
-
 enum { OPTIONS_MAX = 24, SPIN_NS_MAX = 1000000000, HELP = OPTIONS_MAX, UNKNOWN = '?' };
 
 static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
@@ -76,9 +74,9 @@ static int set_spin(const struct app *app, const struct app_option *option, cons
 
 static int set_tunable(const struct app *app, const struct app_option *option, const char *text)
 {
-	char why[APP_WHY_BYTES];
+	char why[GYRE_OPTION_WHY_BYTES];
 
-	if (app_set_field((struct gyre_system_options *)option->to, text, why) < 0) {
+	if (gyre_system_option_set((struct gyre_system_options *)option->to, text, why) < 0) {
 		(void)fprintf(stderr, "%s: --%s cannot be \"%s\": %s\n", app->name, option->name,
 			      text, why);
 		return -1;

@@ -15,6 +15,7 @@
 
 #include "common/options.h"
 #include "common/report.h"
+#include "common/tunables.h"
 
 enum { LOOPS_MAX = 1024, ACTORS_MAX = 1 << 20, TOKENS_MAX = 1 << 20 };
 
@@ -186,8 +187,7 @@ int main(int argc, char **argv)
 		{ "cross", PERF_OPTION_FLAG, "each hop changes loop", &settings.cross, 0, 0, NULL },
 		{ "cpus", PERF_OPTION_STRING, "CPUs for the loops, as 0-3,8", &settings.cpus, 0, 0,
 		  NULL },
-		{ "set", PERF_OPTION_SET, "a tunable of the system, as run_budget=64",
-		  &system_options, 0, 0, NULL },
+		PERF_TUNABLES(&system_options),
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
 	struct gyre_system *system = NULL;

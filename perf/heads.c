@@ -18,6 +18,7 @@
 #include "common/cpu.h"
 #include "common/options.h"
 #include "common/report.h"
+#include "common/tunables.h"
 
 enum {
 	TEXT_BYTES = 64,
@@ -306,8 +307,7 @@ int main(int argc, char **argv)
 		  &settings.duration_ns, 0, 0, NULL },
 		{ "pin", PERF_OPTION_FLAG, "the first on CPU 0, the other on CPU 1", &settings.pin,
 		  0, 0, NULL },
-		{ "set", PERF_OPTION_SET, "a tunable of the system, as run_budget=64",
-		  &settings.tuned, 0, 0, NULL },
+		PERF_TUNABLES(&settings.tuned),
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
 	int r;

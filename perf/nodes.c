@@ -15,6 +15,7 @@
 #include "common/cpu.h"
 #include "common/options.h"
 #include "common/report.h"
+#include "common/tunables.h"
 
 enum { ADDRESS_BYTES = 128, CLIENT = 1, SERVER = 2 };
 
@@ -282,8 +283,7 @@ int main(int argc, char **argv)
 		  0, 0, NULL },
 		{ "spin", PERF_OPTION_FLAG, "loops may poll before they sleep", &settings.spin, 0,
 		  0, NULL },
-		{ "set", PERF_OPTION_SET, "a tunable of the system, as run_budget=64",
-		  &settings.tuned, 0, 0, NULL },
+		PERF_TUNABLES(&settings.tuned),
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
 	int r;

@@ -5,12 +5,13 @@ usage: check_options.py [ROOT]
 
 The integer options of meson_options.txt are gyre's tunables, and so are those that choose a word and are
 fields of struct gyre_system_options: enums that count the words from 1 on. Each must be a field of the same
-name there, a line OPTION(field, min, max) with the same bounds in lib/system/options.c, a line FIELD(field, min, max)
-with them in apps/set_field.c, and a GY_DEFAULT_ macro of include/meson.build. Every option, tunable or not, has a row in the README's
-table of options, with its default in the second column. meson_options.txt is alphabetical and each of
-its texts says something.
+name there, a line OPTION(field, min, max) with the same bounds in lib/system/tunables.c, or WORDS(field, min, max,
+words) where it chooses a word, with those words; and a GY_DEFAULT_ macro of include/meson.build. Every option, tunable
+or not, has a row in the README's table of options, with its default in the second column. meson_options.txt is
+alphabetical and each of its texts says something.
 """
 import ast
+import itertools
 import operator
 import os
 import re
@@ -20,8 +21,7 @@ import csource
 
 OPTIONS = "meson_options.txt"
 HEADER = os.path.join("include", "gyre", "system.h")
-SOURCE = os.path.join("lib", "system", "options.c")
-SETTER = os.path.join("apps", "set_field.c")
+SOURCE = os.path.join("lib", "system", "tunables.c")
 CONFIG = os.path.join("include", "meson.build")
 README = "README.md"
 STRUCT = "gyre_system_options"
@@ -134,21 +134,30 @@ def fields_of_struct(root, problems):
     return {}
 
 
-def bounds_of(root, path, macro, problems):
-    """Field -> (line, min, max) for each line such as OPTION(field, min, max)."""
+def words_in(code):
+    """Array -> its strings, for each array of strings that is initialized."""
+    found = {}
+    for at, token in enumerate(code[:-4]):
+        if code[at + 1].text == "[" and [t.text for t in code[at + 2 : at + 5]] == ["]", "=", "{"]:
+            rest = itertools.takewhile(lambda t: t.text != "}", code[at + 5 :])
+            found[token.text] = [t.text.strip('"') for t in rest if t.text.startswith('"')]
+    return found
+
+
+def bounds_of(root, path, problems):
+    """Field -> (line, min, max, words) for each line such as OPTION(field, min, max)."""
     if not read(root, path, problems):
         return {}
-    source = csource.load(root, path)
+    code = csource.load(root, path).code
+    words = words_in(code)
     found = {}
-    code = source.code
     for at, token in enumerate(code[:-1]):
-        if token.text == macro and code[at + 1].text == "(":
-            groups = csource.split_arguments(code, at + 1)
-            texts = [" ".join(t.text for t in group) for group in groups]
+        if token.text in ("OPTION", "WORDS") and code[at + 1].text == "(" and code[at - 1].text != "define":
+            texts = [" ".join(t.text for t in group) for group in csource.split_arguments(code, at + 1)]
             if len(texts) < 3:
-                problems.append((path, token.line, f"{macro}() needs a field, a min and a max"))
-                continue
-            found[texts[0]] = (token.line, constant(texts[1]), constant(texts[2]))
+                problems.append((path, token.line, f"{token.text}() needs a field, a min and a max"))
+            elif texts[0] != "field":  # but not in the macro itself
+                found[texts[0]] = (token.line, constant(texts[1]), constant(texts[2]), words.get(texts[-1], []))
     return found
 
 
@@ -188,25 +197,24 @@ def check_file(options, problems):
 def check_code(root, options, problems):
     fields = fields_of_struct(root, problems)
     tunables = {option.name: option for option in options if option.is_tunable(fields)}
-    bounds = bounds_of(root, SOURCE, "OPTION", problems)
+    bounds = bounds_of(root, SOURCE, problems)
     config = read(root, CONFIG, problems)
-    settable = bounds_of(root, SETTER, "FIELD", problems)
     for name, option in tunables.items():
         if fields and name not in fields:
             problems.append((OPTIONS, option.line, f"{name} is no field of struct {STRUCT}"))
         if bounds and name not in bounds:
             problems.append((OPTIONS, option.line, f"{name} has no OPTION() in {SOURCE}"))
-        for path, found in ((SOURCE, bounds), (SETTER, settable)):
-            if name in found and found[name][1:] != option.bounds():
-                line, low, high = found[name]
-                least, most = option.bounds()
+        if name in bounds:
+            line, low, high, words = bounds[name]
+            least, most = option.bounds()
+            if (low, high) != (least, most):
                 text = f"{name} is {low} to {high} here, {least} to {most} in {OPTIONS}"
-                problems.append((path, line, text))
+                problems.append((SOURCE, line, text))
+            elif words != option.choices:
+                problems.append((SOURCE, line, f"the words of {name} are not those of {OPTIONS}"))
         if config and not re.search(rf"'{name}'", config):
             problems.append((CONFIG, 0, f"{name} does not become a GY_DEFAULT_ macro"))
-        if settable and name not in settable:
-            problems.append((SETTER, 0, f"{name} has no FIELD(), so that --set does not know it"))
-    for name, (line, _, _) in bounds.items():
+    for name, (line, *_) in bounds.items():
         if name not in tunables:
             problems.append((SOURCE, line, f"{name} is no tunable of {OPTIONS}"))
         if fields and name not in fields:

@@ -25,6 +25,8 @@ struct gyre_offload_pool;
 #define GYRE_MEMORY_LIMIT_NEVER INT64_C(-1)
 /** GYRE_ZERO_COPY_NEVER - copy all output into the kernel */
 #define GYRE_ZERO_COPY_NEVER INT64_C(-1)
+/** GYRE_OPTION_WHY_BYTES - room for what gyre_system_option_set() has to say */
+#define GYRE_OPTION_WHY_BYTES 160
 /** GYRE_CPUS_MAX - how many CPUs @cpus of the options can name */
 #define GYRE_CPUS_MAX 8192
 
@@ -246,6 +248,36 @@ struct gyre_system_options {
 	uint32_t loops_pinned;
 	enum gyre_engine engine;
 };
+
+/** gyre_system_option_set_sized() - gyre_system_option_set() with the size in the program */
+GYRE_API int gyre_system_option_set_sized(struct gyre_system_options *options, uint32_t bytes,
+					  const char *assignment, char *ret_why);
+
+/**
+ * gyre_system_option_set() - sets an option by its name, as a command line or a file has it
+ * @options: what is changed, if the value is taken
+ * @assignment: OPTION=VALUE, as "run_budget=64": the name of a field that is a number, which all
+ *   options of meson_options.txt are, and a decimal number. @engine and @receive_buffers take
+ *   words, as "engine=epoll". 0 is the default of the build
+ * @ret_why: GYRE_OPTION_WHY_BYTES for a line to the user that says what would be taken, written
+ *   when the value is not; NULL for none
+ *
+ * Whether several options fit together gyre_system_create() checks.
+ *
+ * Return: 0, or a negative errno.
+ * Errors:
+ *   -EINVAL  the value is none that the option takes, or @assignment is not of that form
+ *   -ENOENT  there is no option of that name
+ * Ownership: all stays the caller's.
+ * Context: any thread.
+ * Since: 0.1
+ */
+static inline int gyre_system_option_set(struct gyre_system_options *options,
+					 const char *assignment, char *ret_why)
+{
+	return gyre_system_option_set_sized(options, (uint32_t)sizeof(*options), assignment,
+					    ret_why);
+}
 
 /** gyre_system_create_sized() - gyre_system_create() with the sizes in the program */
 GYRE_API int gyre_system_create_sized(const struct gyre_system_options *options,

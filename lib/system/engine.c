@@ -12,26 +12,24 @@
 #include "base/environment.h"
 #include "ring/ring.h"
 #include "system/system.h"
+#include "system/tunables.h"
 
 static const char variable[] = "GYRE_ENGINE";
 
 int gy_engine_from_environment(const struct gy_log *log, enum gyre_engine *engine)
 {
+	const struct gy_tunable *tunable = gy_tunable_find("engine", strlen("engine"));
 	const char *name = gy_environment_value(variable);
+	char takes[64];
 
 	if (*engine != GYRE_ENGINE_DEFAULT || name == NULL || name[0] == '\0') {
 		return 0;
 	}
-	if (strcmp(name, "auto") == 0) {
-		*engine = GYRE_ENGINE_AUTO;
-	} else if (strcmp(name, "io_uring") == 0) {
-		*engine = GYRE_ENGINE_IO_URING;
-	} else if (strcmp(name, "epoll") == 0) {
-		*engine = GYRE_ENGINE_EPOLL;
-	} else {
-		gy_log(log, GYRE_LOG_ERROR,
-		       "%s is \"%.32s\" in the environment: it must be auto, io_uring or epoll",
-		       variable, name);
+	*engine = (enum gyre_engine)gy_tunable_word(tunable, name);
+	if (*engine == GYRE_ENGINE_DEFAULT) {
+		gy_tunable_describe(tunable, takes, sizeof(takes));
+		gy_log(log, GYRE_LOG_ERROR, "%s is \"%.32s\" in the environment: it must be %s",
+		       variable, name, takes);
 		return -EINVAL;
 	}
 	return 0;

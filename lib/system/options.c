@@ -1,107 +1,31 @@
 /*
- * The options of a system: each tunable has bounds, and a default that was chosen when gyre was
- * built. A bad one is refused before anything is made, by name and with its bounds.
+ * The options of a system, checked and with the defaults that were chosen when gyre was built. A
+ * bad one is refused before anything is made, by name and with its bounds.
  */
 #include "system/options.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include <gyre/offload.h>
 
 #include "base/log/log.h"
-#include "gyre_config.h"
 #include "system/engine.h"
-
-struct tunable {
-	const char *name;
-	size_t offset;
-	size_t bytes;
-	int64_t min;
-	int64_t max;
-	int64_t preset;
-};
-
-#define OPTION(field, min, max)                                                            \
-	{                                                                                  \
-#field, offsetof(struct gyre_system_options, field),                       \
-			sizeof(((struct gyre_system_options *)NULL)->field), (min), (max), \
-			GY_DEFAULT_##field                                                 \
-	}
-
-/* The bounds are those of meson_options.txt. */
-static const struct tunable tunables[] = {
-	OPTION(ask_timeout_ns, 1000, 3600000000000),
-	OPTION(buffer_bytes, 512, 65536),
-	OPTION(buffer_count, 16, 32768),
-	OPTION(channel_bytes_max, 0, 1125899906842624),
-	OPTION(datagram_buffer_bytes, 512, 65536),
-	OPTION(datagram_buffer_count, 16, 32768),
-	OPTION(drain_timeout_ns, 1000000, 3600000000000),
-	OPTION(engine, 1, 3),
-	OPTION(high_events, 1, 65535),
-	OPTION(high_replies, 1, 65535),
-	OPTION(io_ratio, 1, 100),
-	OPTION(linger_ns, 1000000, 3600000000000),
-	OPTION(log_buffer_bytes, -1, 1073741824),
-	OPTION(log_lines_max, 1, 65535),
-	OPTION(loops, 0, 1024),
-	OPTION(loops_max, 0, 1024),
-	OPTION(memory_limit_bytes, -1, 1125899906842624),
-	OPTION(min_budget_ns, 1000, 1000000000),
-	OPTION(offload_queue_max, 1, 1000000),
-	OPTION(offload_threads, 1, 256),
-	OPTION(receive_buffers, 1, 2),
-	OPTION(ring_entries, 64, 32768),
-	OPTION(run_budget, 1, 1000000),
-	OPTION(spin_ns, -2, 1000000000),
-	OPTION(stall_ns, -1, 60000000000),
-	OPTION(starvation_limit, 1, 1000000),
-	OPTION(steal_aggression, 1, 1000000),
-	OPTION(steal_floor, 1, 1000000),
-	OPTION(timer_tick_ns, 100000, 1000000000),
-	OPTION(write_high_bytes, 1024, 1073741824),
-	OPTION(write_low_bytes, 1, 1073741824),
-	OPTION(write_max_bytes, 1024, 1073741824),
-	OPTION(zero_copy_bytes, -1, 1073741824),
-};
+#include "system/tunables.h"
 
 static const int64_t stall_min_ns = GYRE_MILLISECONDS(1);
 static const int64_t log_buffer_bytes_min = 4096;
 static const uint32_t offload_threads_max = 256;
 static const uint32_t offload_queue_max_max = 1000000;
 
-static int64_t read_field(const struct gyre_system_options *options, const struct tunable *tunable)
-{
-	const char *field = (const char *)options + tunable->offset;
-
-	if (tunable->bytes == sizeof(uint32_t)) {
-		return *(const uint32_t *)(const void *)field;
-	}
-	return *(const int64_t *)(const void *)field;
-}
-
-static void write_field(struct gyre_system_options *options, const struct tunable *tunable,
-			int64_t value)
-{
-	char *field = (char *)options + tunable->offset;
-
-	if (tunable->bytes == sizeof(uint32_t)) {
-		*(uint32_t *)(void *)field = (uint32_t)value;
-	} else {
-		*(int64_t *)(void *)field = value;
-	}
-}
-
-static int resolve_one(const struct gy_log *log, const struct tunable *tunable,
+static int resolve_one(const struct gy_log *log, const struct gy_tunable *tunable,
 		       struct gyre_system_options *options)
 {
-	int64_t value = read_field(options, tunable);
+	int64_t value = gy_tunable_read(options, tunable);
 
 	if (value == 0) {
-		write_field(options, tunable, tunable->preset);
+		gy_tunable_write(options, tunable, tunable->preset);
 		return 0;
 	}
 	if (value < tunable->min || value > tunable->max) {
@@ -282,8 +206,8 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	if (r == 0) {
 		r = gy_engine_from_environment(&log, &resolved.engine);
 	}
-	for (size_t i = 0; i < gy_countof(tunables) && r == 0; i++) {
-		r = resolve_one(&log, &tunables[i], &resolved);
+	for (size_t i = 0; i < gy_tunables_count && r == 0; i++) {
+		r = resolve_one(&log, &gy_tunables[i], &resolved);
 	}
 	if (r == 0) {
 		r = check_power(&log, "ring_entries", resolved.ring_entries);

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "set_field.h"
-
 enum {
 	OPTIONS_MAX = 32,
 	STATUS_MISUSE = 2,
@@ -39,7 +37,7 @@ static void print_default(const struct perf_option *option)
 			printf(" (%s)", *(const char *const *)option->value);
 		}
 		break;
-	case PERF_OPTION_SET:
+	case PERF_OPTION_TAKEN:
 	case PERF_OPTION_FLAG:
 		break;
 	}
@@ -55,7 +53,7 @@ static _Noreturn void print_help(const char *purpose, const struct perf_option *
 				       : option->kind == PERF_OPTION_NUMBER ? " N"
 				       : option->kind == PERF_OPTION_CHOICE ? option->choices
 				       : option->kind == PERF_OPTION_STRING ? " TEXT"
-				       : option->kind == PERF_OPTION_SET    ? " OPTION=VALUE"
+				       : option->kind == PERF_OPTION_TAKEN  ? " OPTION=VALUE"
 									    : " S";
 
 		printf("  --%s%s%s\n        %s", option->name,
@@ -64,6 +62,13 @@ static _Noreturn void print_help(const char *purpose, const struct perf_option *
 		printf("\n");
 	}
 	exit(0);
+}
+
+_Noreturn void perf_refuse(const struct perf_option *option, const char *text, const char *why)
+{
+	fprintf(stderr, "%s: --%s cannot be '%s': %s\n", program_invocation_short_name,
+		option->name, text, why);
+	exit(STATUS_MISUSE);
 }
 
 static _Noreturn void refuse(const struct perf_option *option, const char *text)
@@ -120,15 +125,11 @@ static void set_seconds(const struct perf_option *option, const char *text)
 	*(uint64_t *)option->value = (uint64_t)(seconds * 1e9);
 }
 
-static void set_tunable(const struct perf_option *option, const char *text)
+static void take(const struct perf_option *option, const char *text)
 {
-	char why[APP_WHY_BYTES];
+	const struct perf_taker *taker = (const struct perf_taker *)option->value;
 
-	if (app_set_field((struct gyre_system_options *)option->value, text, why) < 0) {
-		fprintf(stderr, "%s: --%s cannot be '%s': %s\n", program_invocation_short_name,
-			option->name, text, why);
-		exit(STATUS_MISUSE);
-	}
+	taker->take(option, taker->to, text);
 }
 
 static void set(const struct perf_option *option, const char *text)
@@ -152,8 +153,8 @@ static void set(const struct perf_option *option, const char *text)
 	case PERF_OPTION_STRING:
 		*(const char **)option->value = text;
 		break;
-	case PERF_OPTION_SET:
-		set_tunable(option, text);
+	case PERF_OPTION_TAKEN:
+		take(option, text);
 		break;
 	}
 }

@@ -26,16 +26,16 @@ HEADER = planted.IDEA + """struct gyre_system_options {
 	const char *name;
 };
 """
-SOURCE = planted.IDEA + """static const struct field fields[] = {
+SOURCE = planted.IDEA + """static const char *const sharing[] = { "shared", "whole", NULL };
+static const struct field fields[] = {
 	OPTION(high_events, 1, UINT16_MAX),
 	OPTION(loops, 0, 1024),
-	OPTION(receive_buffers, 1, 2),
+	WORDS(receive_buffers, 1, 2, sharing),
 	OPTION(spin_ns, -2, INT64_C(1000) * 1000000),
 	OPTION(write_max_bytes, 1024, 1U << 30),
 };
 """
 CONFIG = "tunables = [\n  'high_events', 'loops', 'receive_buffers',\n  'spin_ns',\n  'write_max_bytes',\n]\n"
-SETTER = SOURCE.replace("OPTION(", "FIELD(")
 README = """# gyre
 
 | command | what |
@@ -59,9 +59,8 @@ class Options(planted.PlantedTest):
         "meson_options.txt": OPTIONS,
         "include/gyre/system.h": HEADER,
         "include/meson.build": CONFIG,
-        "lib/system/options.c": SOURCE,
+        "lib/system/tunables.c": SOURCE,
         "README.md": README,
-        "apps/set_field.c": SETTER,
     }
 
     def caught(self, path, old, new, *expected):
@@ -76,41 +75,37 @@ class Options(planted.PlantedTest):
                     "spin_ns is no field of struct gyre_system_options")
 
     def test_catches_a_tunable_without_bounds_in_the_code(self):
-        self.caught("lib/system/options.c", "\tOPTION(loops, 0, 1024),\n", "",
+        self.caught("lib/system/tunables.c", "\tOPTION(loops, 0, 1024),\n", "",
                     "loops has no OPTION()")
 
     def test_catches_a_different_lower_bound(self):
-        self.caught("lib/system/options.c", "spin_ns, -2", "spin_ns, -1",
-                    "lib/system/options.c:8: spin_ns is -1 to 1000000000 here, -2 to")
+        self.caught("lib/system/tunables.c", "spin_ns, -2", "spin_ns, -1",
+                    "lib/system/tunables.c:9: spin_ns is -1 to 1000000000 here, -2 to")
 
     def test_catches_a_different_upper_bound(self):
-        self.caught("lib/system/options.c", "1U << 30", "1U << 31", "1024 to 2147483648 here")
+        self.caught("lib/system/tunables.c", "1U << 30", "1U << 31", "1024 to 2147483648 here")
 
     def test_catches_a_bound_that_it_cannot_read(self):
-        self.caught("lib/system/options.c", "0, 1024", "0, LOOPS_MAX", "loops is 0 to None")
+        self.caught("lib/system/tunables.c", "0, 1024", "0, LOOPS_MAX", "loops is 0 to None")
 
     def test_does_not_take_a_comment_for_a_bound(self):
-        self.caught("lib/system/options.c", "OPTION(loops, 0, 1024),", "/* OPTION(loops, 0, 1024), */",
+        self.caught("lib/system/tunables.c", "OPTION(loops, 0, 1024),", "/* OPTION(loops, 0, 1024), */",
                     "loops has no OPTION()")
 
     def test_counts_the_words_of_a_choice_that_is_a_field(self):
-        self.caught("lib/system/options.c", "receive_buffers, 1, 2", "receive_buffers, 0, 1",
-                    "lib/system/options.c:7: receive_buffers is 0 to 1 here, 1 to 2 in")
+        self.caught("lib/system/tunables.c", "receive_buffers, 1, 2", "receive_buffers, 0, 1",
+                    "lib/system/tunables.c:8: receive_buffers is 0 to 1 here, 1 to 2 in")
 
     def test_catches_a_choice_that_is_a_field_without_bounds(self):
-        self.caught("lib/system/options.c", "\tOPTION(receive_buffers, 1, 2),\n", "",
+        self.caught("lib/system/tunables.c", "\tWORDS(receive_buffers, 1, 2, sharing),\n", "",
                     "receive_buffers has no OPTION()")
 
-    def test_catches_a_tunable_that_programs_cannot_set(self):
-        self.caught("apps/set_field.c", "\tFIELD(spin_ns, -2, INT64_C(1000) * 1000000),\n", "",
-                    "apps/set_field.c: spin_ns has no FIELD()")
-
-    def test_catches_other_bounds_where_programs_set_it(self):
-        self.caught("apps/set_field.c", "loops, 0, 1024", "loops, 0, 1025",
-                    "apps/set_field.c:6: loops is 0 to 1025 here, 0 to 1024 in")
+    def test_catches_other_words_than_those_of_a_choice(self):
+        self.caught("lib/system/tunables.c", '"whole"', '"half"',
+                    "tunables.c:8: the words of receive_buffers are not those of meson_options.txt")
 
     def test_catches_bounds_of_what_is_no_option(self):
-        self.caught("lib/system/options.c", "\tOPTION(loops", "\tOPTION(extra, 1, 2),\n\tOPTION(loops",
+        self.caught("lib/system/tunables.c", "\tOPTION(loops", "\tOPTION(extra, 1, 2),\n\tOPTION(loops",
                     "extra is no tunable")
 
     def test_catches_a_tunable_that_is_not_configured(self):

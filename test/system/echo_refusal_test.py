@@ -46,7 +46,7 @@ def test_used_port():
 def test_tunables():
     """By --set: no such option, no number, and a value out of bounds; and what another option says too."""
     takes = {"run_budget": "takes 1 to 1000000", "loops_max": "takes 0 to 1024", "stall_ns": "takes -1 to 60000000000",
-             "engine": "takes auto, io_uring, epoll", "receive_buffers": "takes shared, whole"}
+             "engine": "takes auto, io_uring or epoll", "receive_buffers": "takes shared or whole"}
     for bad in ("run_budget=", "run_budget=1x", "run_budget=whole", "loops_max=-1", "run_budget=-1", "run_budget=1000001",
                 "run_budget=4294967297", "receive_buffers=half", "engine=foo", "stall_ns=-2",
                 "stall_ns=99999999999999999999"):
