@@ -616,6 +616,7 @@ static int add(struct gyre_handler_context *ctx, bool client)
 	gy_deferred_init(&tls->deferred, resume);
 	r = prepare(tls, options);
 	if (r < 0) {
+		tls->removed = true; /* it was never added */
 		dispose(tls);
 		return r;
 	}
