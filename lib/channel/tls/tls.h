@@ -144,6 +144,8 @@ void gy_tls_session_get(const struct gy_tls *tls, struct gyre_tls_session *ret_s
 
 /* ---- tls_error.c ---- */
 
+/* Whether an error of OpenSSL for a connection, of that code, is a lack of memory. */
+bool gy_tls_lacks_memory(const struct gy_tls *tls, unsigned long code);
 /* Logs the error of OpenSSL for a connection, and returns the errno for it. */
 int gy_tls_explain(struct gy_tls *tls);
 /* A line in the log, if the peer has not had too many: "TLS of channel ADDRESS with PEER: @what".

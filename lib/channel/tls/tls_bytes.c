@@ -160,8 +160,10 @@ int gy_tls_encrypt(struct gy_tls *tls, struct gyre_buffer *data)
 	gy_buffer_put(data);
 	if (!good) {
 		/* The peer has no part in it. */
-		gy_channel_fail(tls->channel, tls->no_memory ? -ENOMEM : -EPROTO);
-		return tls->no_memory ? -ENOMEM : -EPROTO;
+		int error = gy_tls_lacks_memory(tls, ERR_peek_error()) ? -ENOMEM : -EPROTO;
+
+		gy_channel_fail(tls->channel, error);
+		return error;
 	}
 	return gy_tls_flush(tls);
 }

@@ -167,11 +167,16 @@ static int explain_code(struct gy_tls *tls, unsigned long code)
 	return is_alert ? -ECONNREFUSED : -EPROTO;
 }
 
+bool gy_tls_lacks_memory(const struct gy_tls *tls, unsigned long code)
+{
+	return tls->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
+}
+
 int gy_tls_explain(struct gy_tls *tls)
 {
 	unsigned long code = ERR_get_error();
 
-	if (tls->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) {
+	if (gy_tls_lacks_memory(tls, code)) {
 		return -ENOMEM;
 	}
 	if (tls->unknown_key && !tls->established) {

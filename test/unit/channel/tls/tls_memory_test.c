@@ -137,3 +137,15 @@ Test(tls_memory, that_a_new_handler_lacks_is_told_by_the_call_that_adds_it, .ini
 	client_options.server_name = "127.0.0.1";
 	add_in_rounds(&client, gyre_tls_client_add, &client_options);
 }
+
+Test(tls_memory, that_a_write_lacks_is_told_by_the_write, .init = open_pair, .fini = close_pair)
+{
+	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
+	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
+	tls_rig_settle(&client, &server, WHOLE);
+	cr_assert_eq(client.sessions, 1, "%s", client.line);
+	lack_after(0, false);
+	cr_expect_eq(tls_rig_write(&client, "question", 8), -ENOMEM);
+	cr_assert(recover());
+	cr_expect_eq(client.rig.channel.reason, -ENOMEM);
+}
