@@ -554,19 +554,38 @@ static int prepare_client(struct gy_tls *tls, const struct gyre_tls_options *opt
 	return set_name(tls, !options->any_name && !options->no_verify) ? 0 : -ENOMEM;
 }
 
+/* A client that resumes a session is not asked for a certificate again. So sessions for which one
+ * was demanded are told apart from others of the same context. Keys have sessions of their own. */
+static int demand_certificate(struct gy_tls *tls)
+{
+	static const unsigned char session_id[] = "gyre mutual";
+
+	SSL_set_verify(tls->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	return gy_tls_context_is_keyed(tls->context) ||
+			       SSL_set_session_id_context(tls->ssl, session_id,
+							  sizeof(session_id)) == 1
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int prepare_server(struct gy_tls *tls, const struct gyre_tls_options *options)
+{
+	SSL_set_accept_state(tls->ssl);
+	if (options->mutual) {
+		return demand_certificate(tls);
+	}
+	SSL_set_verify(tls->ssl, SSL_VERIFY_NONE, NULL);
+	return 0;
+}
+
 static int prepare(struct gy_tls *tls, const struct gyre_tls_options *options)
 {
 	int r = wire(tls);
 
-	if (r < 0 || tls->client) {
-		return r < 0 ? r : prepare_client(tls, options);
+	if (r < 0) {
+		return r;
 	}
-	SSL_set_accept_state(tls->ssl);
-	SSL_set_verify(tls->ssl,
-		       options->mutual ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
-				       : SSL_VERIFY_NONE,
-		       NULL);
-	return 0;
+	return tls->client ? prepare_client(tls, options) : prepare_server(tls, options);
 }
 
 static bool is_valid(const struct gyre_tls_options *options, bool client)

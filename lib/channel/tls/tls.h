@@ -26,7 +26,7 @@ enum {
 	GY_TLS_BINDING_BYTES = 32,
 };
 
-/* The context of sessions of this library, for OpenSSL. */
+/* The context of sessions of this library, for OpenSSL; for mutual ones see tls.c. */
 static const unsigned char gy_tls_session_id[] = "gyre";
 
 /* A key that both sides of a connection have, and its name, which everybody may see. */
