@@ -454,8 +454,13 @@ static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *t
 
 static int hold(struct gy_tls *tls, struct gyre_buffer *data)
 {
-	int r = gy_output_withhold(tls->channel, gy_output_expanded(tls->channel, data->bytes));
+	int r = 0;
 
+	if (data->bytes > 0) {
+		size_t bytes = gy_output_expanded(tls->channel, data->bytes);
+
+		r = gy_output_withhold(tls->channel, bytes);
+	}
 	if (r < 0 || data->bytes == 0) {
 		gy_buffer_put(data);
 		return r;

@@ -182,6 +182,23 @@ Test(tls_promise, is_not_kept_by_a_handler_that_has_left, .init = begin, .fini =
 	rig.warnings_expected = rig.logged;
 }
 
+Test(tls_promise, of_an_empty_write_waits_only_for_those_before_it, .init = begin, .fini = end)
+{
+	write_then(0, 1);
+	rig_settle(&rig); /* nothing is carried */
+	cr_expect_eq(told.count, 1);
+	cr_expect_eq(told.error, 0);
+	write_then(10, 2);
+	write_then(0, 3);
+	rig_settle(&rig);
+	cr_expect_eq(told.count, 1);
+	wait_for(3);
+	cr_assert(rig_until(&rig, are_agreed, NULL));
+	write_then(10, 4);
+	wait_for(4);
+	cr_expect_eq(told.error, 0, "nothing is withheld any more");
+}
+
 /* ---- an actor that sends ---- */
 
 static struct {
