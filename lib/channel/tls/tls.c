@@ -10,8 +10,8 @@
  * ended. The channel has half-closing all the while, so that an end without close_notify is noticed
  * too, and this handler does at the end of input what the program has chosen.
  *
- * Writes, and a shutdown or a close behind them, wait for the handshake. That wait is bounded in
- * time, and waiting bytes count as output.
+ * Writes, and a close behind them, wait for the handshake; and so does a shutdown, for the rest of
+ * the handshake is output too. That wait is bounded in time, and waiting bytes count as output.
  */
 #include <errno.h>
 #include <openssl/err.h>
@@ -493,7 +493,7 @@ static void shut_down(struct gyre_handler_context *ctx)
 	struct gy_tls *tls = tls_of(ctx);
 
 	tls->shutting = true;
-	if (tls->withheld == NULL) {
+	if (tls->established) {
 		send_close(tls);
 		gyre_context_shutdown(ctx);
 	}

@@ -32,7 +32,8 @@ struct end {
 	int exception;
 	int reason;
 	bool echo;
-	bool keep; /* on a channel that reads on request: ask for the next read */
+	bool keep;	 /* on a channel that reads on request: ask for the next read */
+	bool shuts_down; /* at once, for it only receives */
 	bool wrong;
 };
 
@@ -72,6 +73,9 @@ static void on_active(struct gyre_handler_context *ctx)
 	write_more(end);
 	if (end->keep) {
 		gyre_context_read(ctx);
+	}
+	if (end->shuts_down) {
+		gyre_context_shutdown(ctx);
 	}
 }
 
@@ -394,6 +398,29 @@ Test(tls_flow, half_closes_and_goes_on_the_other_way)
 	cr_assert_eq(client.reason, 0);
 	cr_assert_eq(client.ends, 1);
 	close_rig();
+}
+
+static void receive_only(struct end *receiver, struct end *sender)
+{
+	open_rig(&(struct rig_options){ .linger_ns = GYRE_SECONDS(3600) });
+	receiver->shuts_down = true;
+	sender->total = MUCH;
+	open_ends(&(struct gyre_channel_options){ .allow_half_close = true });
+	expect_all();
+	cr_assert(rig_until(&rig, has_heard_end, sender));
+	gyre_context_shutdown(sender->ctx);
+	cr_assert(rig_until(&rig, are_inactive, NULL));
+	cr_assert_eq(server.exception, 0);
+	cr_assert_eq(client.exception, 0);
+	cr_assert_eq(server.reason, 0);
+	cr_assert_eq(client.reason, 0);
+	close_rig();
+}
+
+Test(tls_flow, shakes_hands_where_a_side_that_only_receives_shuts_down_at_once)
+{
+	receive_only(&server, &client);
+	receive_only(&client, &server);
 }
 
 static bool is_server_gone(struct rig *r, void *arg)
