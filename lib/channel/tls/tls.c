@@ -223,7 +223,7 @@ static void deliver(struct gy_tls *tls, struct gyre_buffer *plain)
 		gy_buffer_put(plain);
 		return;
 	}
-	gy_assert(tls->established && !tls->failed);
+	gy_assert(tls->established);
 	tls->requested = false;
 	if ((tls->channel->state & GY_INPUT_MANUAL) != 0) {
 		gy_channel_add_no_read(tls->channel, GY_NO_READ_NOT_ASKED);
@@ -279,6 +279,7 @@ enum read_step {
 static enum read_step read_step(struct gy_tls *tls)
 {
 	struct gyre_buffer *plain;
+	int failure = 0;
 	int error;
 
 	if (!may_deliver(tls)) {
@@ -286,6 +287,11 @@ static enum read_step read_step(struct gy_tls *tls)
 		return READ_WAITS;
 	}
 	error = gy_tls_decrypt(tls, &plain);
+	if (is_failure(error)) {
+		/* OpenSSL tells why only until it is used again, also for another connection. */
+		failure = gy_tls_explain(tls);
+		tls->failed = true;
+	}
 	(void)gy_tls_flush(tls);
 	if (plain != NULL) {
 		deliver(tls, plain);
@@ -294,10 +300,10 @@ static enum read_step read_step(struct gy_tls *tls)
 		return READ_NEEDS_INPUT;
 	}
 	/* The handler of what was delivered may have removed this one. */
-	if (goes_on(tls) && error == SSL_ERROR_ZERO_RETURN) {
+	if (failure < 0 && !tls->removed && !is_ending(tls)) {
+		fail(tls, failure);
+	} else if (goes_on(tls) && error == SSL_ERROR_ZERO_RETURN) {
 		end_input(tls);
-	} else if (goes_on(tls) && is_failure(error)) {
-		fail(tls, gy_tls_explain(tls));
 	}
 	return READ_ON;
 }
