@@ -674,6 +674,9 @@ static void removed(struct gyre_handler_context *ctx)
 {
 	struct gy_tls *tls = tls_of(ctx);
 
+	if (!tls->established && !tls->failed && !is_ending(tls)) {
+		catch_up(tls);
+	}
 	tls->channel->half_close = tls->half_close;
 	tls->channel->expand_share = 0;
 	tls->removed = true;

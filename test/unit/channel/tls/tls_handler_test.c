@@ -40,6 +40,27 @@ static void close_pair(void)
 	tls_certs_close(&certs);
 }
 
+/* ---- removed in the handshake ---- */
+
+Test(tls_handler, that_leaves_in_the_handshake_passes_on_a_shutdown_that_waited, .init = open_pair,
+     .fini = close_pair)
+{
+	gyre_context_shutdown(gyre_channel_tail(&client.rig.channel));
+	cr_expect_eq(client.rig.channel.state & GY_OUTPUT_SHUTDOWN, 0);
+	cr_assert_eq(gyre_pipeline_remove(&client.rig.channel, "tls"), 0);
+	cr_expect_neq(client.rig.channel.state & GY_OUTPUT_SHUTDOWN, 0);
+}
+
+Test(tls_handler, that_leaves_in_the_handshake_passes_on_a_close_that_waited, .init = open_pair,
+     .fini = close_pair)
+{
+	cr_assert_eq(tls_rig_write(&client, "lost", 4), 0);
+	gyre_context_close(gyre_channel_tail(&client.rig.channel));
+	cr_expect_not(gy_channel_is_ending(&client.rig.channel));
+	cr_assert_eq(gyre_pipeline_remove(&client.rig.channel, "tls"), 0);
+	cr_expect(gy_channel_is_ending(&client.rig.channel));
+}
+
 /* ---- a failure behind bytes ---- */
 
 /* On a connection that does not go on, and on another one, which OpenSSL knows as little. */
