@@ -26,7 +26,7 @@ enum {
 	GY_TLS_BINDING_BYTES = 32,
 };
 
-/* The context of sessions of this library, for OpenSSL; for mutual ones see tls.c. */
+/* The context of sessions of this library, for OpenSSL; for mutual ones see tls_prepare.c. */
 static const unsigned char gy_tls_session_id[] = "gyre";
 
 /* A key that both sides of a connection have, and its name, which everybody may see. */
@@ -122,6 +122,11 @@ void gy_tls_drop_page(struct gy_tls *tls);
  * SSL_ERROR_NONE when there may be more, SSL_ERROR_WANT_READ when there are none, or what ended it.
  */
 int gy_tls_decrypt(struct gy_tls *tls, struct gyre_buffer **ret_plain);
+
+/* ---- tls_prepare.c ---- */
+
+/* Makes the connection of OpenSSL; -ENOMEM, and then it may be half made. */
+int gy_tls_prepare(struct gy_tls *tls, const struct gyre_tls_options *options);
 
 /* ---- tls_psk.c ---- */
 
