@@ -32,11 +32,12 @@ static int check_open(const struct gyre_channel *channel)
 	return (channel->state & GY_CHANNEL_NO_OUTPUT) != 0 ? -EPIPE : 0;
 }
 
+/* Bytes that are withheld may wait for something to be read. */
 GY_COLD void gy_output_became_unwritable(struct gyre_channel *channel)
 {
 	gy_channel_set_output(channel, GY_OUTPUT_UNWRITABLE, 0);
 	gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
-	if (!channel->keep_reading) {
+	if (!channel->keep_reading && channel->withheld_bytes == 0) {
 		gy_channel_add_no_read(channel, GY_NO_READ_PAUSED);
 	}
 }
@@ -78,9 +79,12 @@ int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 		return -ENOBUFS;
 	}
 	channel->withheld_bytes += (uint32_t)bytes; /* no more than the cap, which has 30 bits */
+	if ((channel->state & GY_NO_READ_PAUSED) != 0) {
+		gy_channel_remove_no_read(channel, GY_NO_READ_PAUSED);
+		gy_channel_ready(channel);
+	}
 	if (all > channel->write_high_bytes && (channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
-		gy_channel_set_output(channel, GY_OUTPUT_UNWRITABLE, 0);
-		gy_channel_set_events(channel, GY_EVENT_MARK_CROSSED, 0);
+		gy_output_became_unwritable(channel);
 		gy_channel_ready(channel);
 	}
 	return 0;

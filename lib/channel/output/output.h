@@ -91,9 +91,9 @@ void gy_output_send_ended(struct gyre_channel *channel, int32_t result);
 void gy_output_clear(struct gyre_channel *channel);
 
 /*
- * A handler keeps @bytes that were written, which count for the marks and the cap like those that
- * are queued, only that reading goes on: they may wait for something to be read. -ENOBUFS over the
- * cap, and then the channel is being closed.
+ * A handler keeps @bytes that were written, 1 at least, which count for the marks and the cap like
+ * those that are queued, only that reading goes on: they may wait for something to be read.
+ * -ENOBUFS over the cap, and then the channel is being closed.
  */
 int gy_output_withhold(struct gyre_channel *channel, size_t bytes);
 /* Withheld bytes have been queued; or dropped, and those who wait for them get @error. */
@@ -101,7 +101,7 @@ void gy_output_release(struct gyre_channel *channel, int error);
 /* The most that @bytes become in a channel whose handlers add to what is written. */
 size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 
-/* The marks were crossed; handlers hear of it later. */
+/* The high mark was crossed, or a write refused; handlers hear of it later. */
 void gy_output_became_unwritable(struct gyre_channel *channel);
 void gy_output_became_writable(struct gyre_channel *channel);
 /* Becomes unwritable or writable if the budget of the loop says so. */

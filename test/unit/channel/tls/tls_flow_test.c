@@ -34,6 +34,7 @@ struct end {
 	bool echo;
 	bool keep;	 /* on a channel that reads on request: ask for the next read */
 	bool shuts_down; /* at once, for it only receives */
+	bool insists;	 /* writes though the channel is not writable */
 	bool wrong;
 };
 
@@ -52,7 +53,8 @@ static void write_more(struct end *end)
 {
 	static unsigned char bytes[PIECE];
 
-	while (end->written < end->total && gyre_channel_is_writable(end->channel)) {
+	while (end->written < end->total &&
+	       (end->insists || gyre_channel_is_writable(end->channel))) {
 		uint64_t left = end->total - end->written;
 		size_t count = left < PIECE ? (size_t)left : PIECE;
 		struct gyre_buffer *buffer = gyre_context_buffer(end->ctx);
@@ -316,6 +318,62 @@ Test(tls_flow, takes_a_write_of_all_the_room_there_is)
 	cr_assert_eq(gyre_buffer_append(buffer, bytes, MUCH - MUCH / 100), 0);
 	cr_assert_eq(gyre_context_try_write(client.ctx, buffer), 0);
 	client.total = MUCH - MUCH / 100;
+	expect_all();
+	close_rig();
+}
+
+/* ---- before the handshake is done ---- */
+
+/* A write of the client's that asks whether it is taken. */
+static int try_to_write(size_t count)
+{
+	static unsigned char bytes[MUCH];
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
+	int r;
+
+	rig_fill(bytes, count, client.written);
+	cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);
+	r = gyre_context_try_write(client.ctx, buffer);
+	if (r < 0) {
+		gyre_buffer_destroy(buffer);
+		return r;
+	}
+	client.written += count;
+	return 0;
+}
+
+Test(tls_flow, goes_on_with_the_handshake_when_a_write_is_refused)
+{
+	open_rig(&(struct rig_options){ .low_bytes = 1, .high_bytes = 4096, .max_bytes = 4096 });
+	client.total = 6000;
+	client.written = client.total; /* not at once */
+	open_ends(NULL);
+	rig_settle(&rig);
+	client.written = 0;
+	cr_assert_eq(try_to_write(3000), 0);
+	cr_assert_eq(try_to_write(3000), -EAGAIN);
+	expect_all();
+	cr_assert_eq(client.unwritable, 1);
+	close_rig();
+}
+
+/* Its certificate is larger than that. */
+Test(tls_flow, shakes_hands_while_its_part_and_what_waits_for_it_stand_over_the_mark)
+{
+	open_rig(&(struct rig_options){ .low_bytes = 1, .high_bytes = 256 });
+	server.total = 100;
+	open_ends(NULL);
+	expect_all();
+	close_rig();
+}
+
+/* The client's first words alone stand over the mark. */
+Test(tls_flow, shakes_hands_when_bytes_wait_for_it_that_came_over_the_mark)
+{
+	open_rig(&(struct rig_options){ .low_bytes = 1, .high_bytes = 128 });
+	client.total = 100;
+	client.insists = true;
+	open_ends(NULL);
 	expect_all();
 	close_rig();
 }
