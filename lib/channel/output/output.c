@@ -21,7 +21,6 @@
 enum {
 	CROWD = 16,				       /* that many buffers are queued: then also */
 	COPY_CROWD_BYTES_MAX = GY_POOL_PAGE_BYTES / 2, /* pieces of this */
-	WITHHELD_SHARE = 16, /* of the cap is for what goes before bytes that are withheld */
 };
 
 /* ---- queueing ---- */
@@ -66,14 +65,12 @@ static GY_COLD void log_cap(struct gyre_channel *channel, size_t bytes)
 
 int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 {
-	/* A part is for what goes before it, as the rest of a handshake. */
-	size_t max = cap_of(channel) - cap_of(channel) / WITHHELD_SHARE;
 	size_t all = gy_channel_queued_bytes(channel) + bytes;
 
 	if (check_open(channel) < 0) {
 		return -EPIPE;
 	}
-	if (all > max) {
+	if (all > cap_of(channel)) {
 		log_cap(channel, bytes);
 		gy_channel_fail(channel, -ENOBUFS);
 		return -ENOBUFS;

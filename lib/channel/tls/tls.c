@@ -94,12 +94,21 @@ static void leave(struct gy_tls *tls)
 	}
 }
 
+/* What the handshake has to say is none of what the cap is for: nobody has written it, and others
+ * wait for it. */
+static void flush_uncapped(struct gy_tls *tls)
+{
+	tls->channel->uncapped = true;
+	(void)gy_tls_flush(tls);
+	tls->channel->uncapped = false;
+}
+
 /* The peer may still be told why; nothing else goes on. */
 static void fail(struct gy_tls *tls, int error)
 {
 	tls->failed = true;
 	stop(tls, error);
-	(void)gy_tls_flush(tls);
+	flush_uncapped(tls);
 	if (is_ending(tls)) {
 		return;
 	}
@@ -193,7 +202,7 @@ static void shake_hands(struct gy_tls *tls)
 		return;
 	}
 	if (r == 1) {
-		(void)gy_tls_flush(tls);
+		flush_uncapped(tls);
 		establish(tls);
 		return;
 	}
@@ -201,7 +210,7 @@ static void shake_hands(struct gy_tls *tls)
 		fail(tls, gy_tls_explain(tls));
 		return;
 	}
-	(void)gy_tls_flush(tls);
+	flush_uncapped(tls);
 }
 
 /* ---- reading ---- */

@@ -342,6 +342,17 @@ static int try_to_write(size_t count)
 	return 0;
 }
 
+Test(tls_flow, takes_all_that_was_let_in_before_the_handshake_is_done)
+{
+	open_rig(NULL);
+	open_ends(NULL);
+	rig_settle(&rig); /* nothing is carried */
+	cr_assert_eq(try_to_write(MUCH - MUCH / 100), 0);
+	client.total = client.written;
+	expect_all();
+	close_rig();
+}
+
 Test(tls_flow, goes_on_with_the_handshake_when_a_write_is_refused)
 {
 	open_rig(&(struct rig_options){ .low_bytes = 1, .high_bytes = 4096, .max_bytes = 4096 });
@@ -358,6 +369,15 @@ Test(tls_flow, goes_on_with_the_handshake_when_a_write_is_refused)
 }
 
 /* Its certificate is larger than that. */
+Test(tls_flow, shakes_hands_over_marks_and_a_cap_that_are_smaller_than_its_part)
+{
+	open_rig(&(struct rig_options){ .low_bytes = 1, .high_bytes = 256, .max_bytes = 256 });
+	server.total = 100;
+	open_ends(NULL);
+	expect_all();
+	close_rig();
+}
+
 Test(tls_flow, shakes_hands_while_its_part_and_what_waits_for_it_stand_over_the_mark)
 {
 	open_rig(&(struct rig_options){ .low_bytes = 1, .high_bytes = 256 });
