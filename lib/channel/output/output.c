@@ -87,15 +87,18 @@ int gy_output_withhold(struct gyre_channel *channel, size_t bytes)
 	return 0;
 }
 
-void gy_output_release(struct gyre_channel *channel, int error)
+void gy_output_release(struct gyre_channel *channel, size_t bytes, int error)
 {
 	gy_assert(channel->withheld_bytes <= GY_WATER_MARKS_BYTES_MAX);
-	channel->withheld_bytes = 0;
-	gy_write_promises_release(channel, error);
+	gy_assert(bytes <= channel->withheld_bytes);
+	channel->withheld_bytes -= (uint32_t)bytes;
+	if (channel->withheld_bytes == 0) {
+		gy_write_promises_release(channel, error);
+	}
 	if ((channel->state & GY_OUTPUT_UNWRITABLE) == 0) {
 		return;
 	}
-	if (channel->output_bytes <= channel->write_low_bytes) {
+	if (gy_channel_queued_bytes(channel) <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 	} else {
 		gy_output_became_unwritable(channel);

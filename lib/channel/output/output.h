@@ -96,8 +96,11 @@ void gy_output_clear(struct gyre_channel *channel);
  * -ENOBUFS over the cap, and then the channel is being closed.
  */
 int gy_output_withhold(struct gyre_channel *channel, size_t bytes);
-/* Withheld bytes have been queued; or dropped, and those who wait for them get @error. */
-void gy_output_release(struct gyre_channel *channel, int error);
+/*
+ * @bytes of a handler's are withheld no more: they have been queued; or dropped, and those who wait
+ * for them get @error. They are told when no handler withholds anything.
+ */
+void gy_output_release(struct gyre_channel *channel, size_t bytes, int error);
 /* The most that @bytes become in a channel whose handlers add to what is written. */
 size_t gy_output_expanded(const struct gyre_channel *channel, size_t bytes);
 

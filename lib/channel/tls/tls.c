@@ -27,6 +27,7 @@ enum {
 	/* The bytes that records add: a share of the plain bytes, and some for the last record. */
 	EXPAND_SHARE = 128,
 	EXPAND_BYTES = 64,
+	LAYERS_MAX = 3, /* of TLS in TLS, for which that is reckoned exactly */
 };
 
 static const uint64_t handshake_default_ns = GYRE_SECONDS(10);
@@ -48,6 +49,26 @@ static bool is_ending(const struct gy_tls *tls)
 	return (tls->channel->state & GY_CHANNEL_ENDING) != 0;
 }
 
+/* The nearest of the channel's handlers of TLS from @context on towards the head; NULL for none. */
+static struct gy_tls *find_from(struct gy_context *context)
+{
+	while (context != NULL && context->handler != &gy_tls_server_handler &&
+	       context->handler != &gy_tls_client_handler) {
+		context = context->previous;
+	}
+	return context == NULL ? NULL : tls_of(&context->head);
+}
+
+static struct gy_tls *next_outwards(const struct gy_tls *tls)
+{
+	return find_from(gy_context_of(tls->place)->previous);
+}
+
+struct gy_tls *gy_tls_of(struct gyre_channel *channel)
+{
+	return find_from(channel->pipeline.tail.previous);
+}
+
 static void drop(struct gyre_buffer **buffer)
 {
 	gyre_buffer_destroy(*buffer);
@@ -55,6 +76,14 @@ static void drop(struct gyre_buffer **buffer)
 }
 
 /* ---- the end ---- */
+
+static void release_withheld(struct gy_tls *tls, int error)
+{
+	uint32_t bytes = tls->withheld_bytes;
+
+	tls->withheld_bytes = 0;
+	gy_output_release(tls->channel, bytes, error);
+}
 
 /* @reason is for those who wait for what was written, and goes no further. */
 static void stop(struct gy_tls *tls, int reason)
@@ -65,7 +94,7 @@ static void stop(struct gy_tls *tls, int reason)
 	gy_tls_drop_page(tls);
 	if (tls->withheld != NULL) {
 		drop(&tls->withheld);
-		gy_output_release(tls->channel, reason);
+		release_withheld(tls, reason);
 	}
 }
 
@@ -152,7 +181,7 @@ static void send_withheld(struct gy_tls *tls)
 		error = gy_tls_encrypt(tls, withheld);
 		tls->channel->uncapped = false;
 		/* Handlers hear of a failure. */
-		gy_output_release(tls->channel, error);
+		release_withheld(tls, error);
 	}
 }
 
@@ -421,17 +450,34 @@ static void complain_of_end(struct gy_tls *tls, int reason)
 	}
 }
 
+/* What the user has said of half-closing: all but the first handler found it allowed. */
+static bool may_half_close(struct gyre_channel *channel)
+{
+	const struct gy_tls *tls = gy_tls_of(channel);
+	bool allowed = true;
+
+	while (tls != NULL) {
+		allowed = allowed && tls->half_close;
+		tls = next_outwards(tls);
+	}
+	return allowed;
+}
+
 static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 {
+	const struct gy_tls *innermost = gy_tls_of(tls->channel);
+	/* A handler inside this one has an end of its own to look for. */
+	bool tells = innermost != tls || may_half_close(tls->channel);
+
 	if (event->draining != 0) {
-		if (tls->half_close) {
+		if (tells) {
 			gyre_context_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
 		}
 		send_close(tls);
-	} else if (!tls->peer_closed) {
+	} else if (!tls->peer_closed && !innermost->peer_closed) {
 		complain_of_end(tls, -ECONNABORTED);
 		fail(tls, -ECONNABORTED);
-	} else if (tls->half_close) {
+	} else if (tells) {
 		gyre_context_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
 	} else {
 		close_channel(tls->place);
@@ -474,6 +520,7 @@ static int hold(struct gy_tls *tls, struct gyre_buffer *data)
 		size_t bytes = gy_output_expanded(tls->channel, data->bytes);
 
 		r = gy_output_withhold(tls->channel, bytes);
+		tls->withheld_bytes += r < 0 ? 0 : (uint32_t)bytes;
 	}
 	if (r < 0 || data->bytes == 0) {
 		gy_buffer_put(data);
@@ -542,6 +589,20 @@ static bool is_valid(const struct gyre_tls_options *options, bool client)
 	       strlen(options->server_name) <= GYRE_TLS_NAME_BYTES_MAX;
 }
 
+/* Each handler of TLS adds to what those behind it write. */
+static void set_expansion(struct gyre_channel *channel)
+{
+	const struct gy_tls *tls = gy_tls_of(channel);
+	uint32_t count = 0;
+
+	while (tls != NULL && count < LAYERS_MAX) {
+		count++;
+		tls = next_outwards(tls);
+	}
+	channel->expand_share = (uint8_t)(count == 0 ? 0 : EXPAND_SHARE / count);
+	channel->expand_bytes = (uint8_t)(EXPAND_BYTES * count);
+}
+
 static int add(struct gyre_handler_context *ctx, bool client)
 {
 	const struct gyre_tls_options *options = (const struct gyre_tls_options *)ctx->arg;
@@ -578,8 +639,7 @@ static int add(struct gyre_handler_context *ctx, bool client)
 	}
 	ctx->arg = tls;
 	channel->half_close = true;
-	channel->expand_share = EXPAND_SHARE;
-	channel->expand_bytes = EXPAND_BYTES;
+	set_expansion(channel);
 	if ((channel->state & GY_EVENT_ACTIVE) == 0) {
 		start(tls);
 	}
@@ -596,6 +656,19 @@ static int added_client(struct gyre_handler_context *ctx)
 	return add(ctx, true);
 }
 
+/* What the channel had before goes to another handler of TLS, or is put back. */
+static void leave_channel(struct gy_tls *tls)
+{
+	struct gy_tls *other = gy_tls_of(tls->channel);
+
+	if (other == NULL) {
+		tls->channel->half_close = tls->half_close;
+	} else {
+		other->half_close = other->half_close && tls->half_close;
+	}
+	set_expansion(tls->channel);
+}
+
 static void removed(struct gyre_handler_context *ctx)
 {
 	struct gy_tls *tls = tls_of(ctx);
@@ -603,8 +676,7 @@ static void removed(struct gyre_handler_context *ctx)
 	if (!tls->established && !tls->failed && !is_ending(tls)) {
 		catch_up(tls);
 	}
-	tls->channel->half_close = tls->half_close;
-	tls->channel->expand_share = 0;
+	leave_channel(tls);
 	tls->removed = true;
 	stop(tls, -ECANCELED);
 	if (tls->busy == 0) {
@@ -682,17 +754,6 @@ int gyre_tls_client_add_sized(struct gyre_channel *channel, struct gyre_position
 	int r = GY_HANDLER_OPTIONS(gyre_tls_options, channel, &ours, options, options_bytes);
 
 	return r < 0 ? r : gy_pipeline_add(channel, &position, &gy_tls_client_handler, &ours);
-}
-
-struct gy_tls *gy_tls_of(struct gyre_channel *channel)
-{
-	struct gy_context *context = channel->pipeline.tail.previous;
-
-	while (context != NULL && context->handler != &gy_tls_server_handler &&
-	       context->handler != &gy_tls_client_handler) {
-		context = context->previous;
-	}
-	return context == NULL ? NULL : tls_of(&context->head);
 }
 
 static int get_session(struct gyre_channel *channel, struct gyre_tls_session *ret_session)

@@ -45,6 +45,7 @@ struct gy_tls {
 	struct gyre_buffer *out; /* encrypted, and not with the channel */
 	struct gyre_buffer *withheld; /* written before the handshake was done */
 	struct gy_page *page;	      /* to decrypt into while much comes; NULL for pool pages */
+	uint32_t withheld_bytes;      /* as its channel was told */
 	uint8_t little;		      /* times in a row that little has waited to be decrypted */
 	struct gy_deferred deferred;
 	struct gy_timer timer; /* of the handshake */
@@ -52,7 +53,7 @@ struct gy_tls {
 	char *subject; /* of the peer; NULL for none */
 	uint32_t busy; /* calls of which handlers may be called, and remove this one */
 	bool client;
-	bool half_close;  /* what the user has said of it */
+	bool half_close;  /* what the channel had when this handler came */
 	bool started;	  /* the handshake is */
 	bool established; /* and it is done */
 	bool failed;
