@@ -5,8 +5,10 @@
  * orders that reach the head, and reports their results.
  *
  * Until then a process function of its own serves the channel's endpoint, so that a connected
- * channel need not ask whether it is. Bytes that are written meanwhile are queued and not sent;
- * mail arrives, and timers of handlers fire, since an order that is kept may wait for these.
+ * channel need not ask whether it is. The descriptor comes in a run of whoever has connected it;
+ * the handlers hear of that in the next run of the channel's own actor, on whose stack they run.
+ * Bytes that are written meanwhile are queued and not sent; mail arrives, and timers of handlers
+ * fire, since an order that is kept may wait for these.
  *
  * Handlers that pass orders on are found by looking at each, and have no bit in the masks of
  * places: this happens once in the life of a client, and never in that of an accepted connection.
@@ -242,7 +244,14 @@ static void process(struct gy_endpoint *endpoint)
 
 	gy_walk(gy_channel_check(channel));
 	gy_connector_run(channel);
-	if (gy_connector_ends(channel) && !endpoint->ready) {
+	if (!gy_connector_ends(channel)) {
+		if (endpoint->fd >= 0) {
+			gy_channel_become_stream(channel);
+			gy_connector_done(channel);
+		}
+	} else if (!endpoint->ready) {
+		gy_channels_drop(channel->channels, endpoint->fd);
+		endpoint->fd = -1;
 		gy_connector_end(channel);
 		gy_endpoint_closed(endpoint);
 		channel->kind->free(channel);
@@ -305,7 +314,7 @@ void gy_stream_connected(struct gyre_channel *channel, int fd)
 		gy_channels_drop(channel->channels, fd);
 		return;
 	}
+	gy_assert(channel->endpoint.fd < 0 && fd >= 0);
 	channel->endpoint.fd = fd;
-	gy_channel_become_stream(channel);
-	gy_connector_done(channel);
+	gy_channel_ready(channel);
 }

@@ -54,7 +54,8 @@ static inline bool gy_connector_ends(const struct gyre_channel *channel)
 int gy_stream_open(struct gy_house *house, struct gy_stack *stack,
 		   const struct gy_channel_opening *opening, struct gy_connector *connector);
 /*
- * The channel is connected. Takes the descriptor, and closes it if the channel is ending. Phase 2.
+ * The channel is connected, of which its handlers hear in a run of its own actor. Takes the
+ * descriptor, and closes it if the channel ends before. Phase 2.
  */
 void gy_stream_connected(struct gyre_channel *channel, int fd);
 
