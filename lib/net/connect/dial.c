@@ -77,6 +77,14 @@ static void stop_timer(struct gy_dial *dial)
 	dial->expired = false;
 }
 
+/* From the actor of the channel, which may outlive the dial. */
+static void wake(struct gy_dial *dial)
+{
+	if (dial->end != GY_DIAL_ENDED) {
+		gy_endpoint_ready(&dial->endpoint);
+	}
+}
+
 static void expired(struct gy_timer *timer)
 {
 	struct gy_dial *dial = gy_container_of(timer, struct gy_dial, timer);
@@ -211,7 +219,8 @@ static void channel_active(struct gyre_handler_context *ctx)
 {
 	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
 
-	if (dial->stage == GY_DIAL_CONNECTED) { /* and not failing by now, or open already */
+	/* And not failing by now, or open already; and the actor that connects does not stop. */
+	if (dial->stage == GY_DIAL_CONNECTED && dial->end == GY_DIAL_RUNNING) {
 		stop_timer(dial);
 		set_stage(dial, GY_DIAL_OPEN);
 		dial->failures = 0;
@@ -234,9 +243,7 @@ static void channel_removed(struct gyre_handler_context *ctx)
 							.address = dial->peer });
 	}
 	dial->channel = NULL;
-	if (dial->end != GY_DIAL_ENDED) {
-		gy_endpoint_ready(&dial->endpoint);
-	}
+	wake(dial);
 }
 
 static const struct gyre_handler channel_handler = { .added = channel_added,
@@ -462,7 +469,7 @@ static void carried_out(struct gy_dial *dial, int reason)
 {
 	dial->ordered = false;
 	dial->reason = reason;
-	gy_endpoint_ready(&dial->endpoint);
+	wake(dial);
 }
 
 static int open_ordered(const struct gy_channel_order *order, struct gy_stack *stack)

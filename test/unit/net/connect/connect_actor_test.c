@@ -1,6 +1,6 @@
 /*
  * Actors of the program that own a client's channel: whose stack its handlers run on when it is
- * connected.
+ * connected, and what becomes of it when the actor that connects stops meanwhile.
  */
 #include <errno.h>
 #include <sched.h>
@@ -131,4 +131,158 @@ Test(connect_actor, has_its_channel_wait_while_its_restart_is_delayed)
 {
 	connect_once(init_failing);
 	cr_expect_eq(restarted, 1);
+}
+
+/* ---- stops of the actor that connects ---- */
+
+static struct gyre_connect_options stopping;
+static struct gyre_address connecting;
+static int listener;
+
+static void report_nothing(struct gyre_stack *stack, const struct gyre_connection *connection,
+			   struct gyre_channel *channel, void *arg)
+{
+	(void)stack;
+	(void)connection;
+	(void)channel;
+	(void)arg;
+	expect(!"something is reported");
+}
+
+static void begin_stopping(gyre_init_channel_fn init_channel)
+{
+	uint16_t port;
+
+	client_begin();
+	listener = client_listen(&port);
+	stopping = client_options(port);
+	stopping.init_channel = init_channel;
+	stopping.report = report_nothing;
+}
+
+static void await_count(const uint32_t *count, uint32_t value)
+{
+	while (gy_load_acquire(count) < value) {
+		sched_yield();
+	}
+}
+
+static void end_stopping(void)
+{
+	(void)close(listener);
+	client_end();
+}
+
+static int find_connecting(struct gyre_handler_context *ctx, const char *to, const char *local)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	connecting = stopping.actor_class == NULL ? gyre_self(stack) : gyre_parent(stack);
+	return gyre_context_connect(ctx, to, local);
+}
+
+/* A handler that takes the connection over, as that of a proxy. */
+static void keep_and_stop(struct gyre_handler_context *ctx)
+{
+	expect(gyre_stop(gyre_context_stack(ctx), connecting) == 0);
+}
+
+static void pass_on_at_the_end(struct gyre_handler_context *ctx, const struct gyre_type *type,
+			       const void *event)
+{
+	if (type->id == GYRE_ID(gyre_input_closed)) {
+		gyre_context_fire_active(ctx);
+		(void)gy_fetch_add(&active, 1);
+	}
+	gyre_context_fire_event(ctx, type, event);
+}
+
+static const struct gyre_handler proxy_handler = { .connect = find_connecting,
+						   .active = keep_and_stop,
+						   .event = pass_on_at_the_end };
+
+static int init_proxy(struct gyre_channel *channel, void *arg)
+{
+	int r = gyre_pipeline_add(channel, GYRE_FIRST, &proxy_handler, arg);
+
+	return r < 0 ? r : init_echo(channel, arg);
+}
+
+static void become_active_too_late(const struct gyre_class *class)
+{
+	begin_stopping(init_proxy);
+	stopping.channel.allow_half_close = true;
+	stopping.actor_class = class;
+	(void)client_connect(&stopping);
+	await_count(&active, 1);
+	end_stopping();
+}
+
+Test(connect_actor, whose_channel_is_active_too_late_opens_nothing)
+{
+	static const struct gyre_class class = { .name = "owner" };
+
+	become_active_too_late(&class);
+}
+
+Test(connect_actor, is_not_needed_for_a_channel_that_is_active_too_late)
+{
+	become_active_too_late(NULL);
+}
+
+/*
+ * Of two connections the first fails at once, and the second by its time-out. That and the pause of
+ * the first are over in the same tick: so the next round of the first begins in the run in which
+ * the second fails. A pause that is so short has no jitter.
+ */
+enum { NOT_LONG_NS = 1 };
+
+static uint32_t rounds;
+
+static int keep_order(struct gyre_handler_context *ctx, const char *to, const char *local)
+{
+	(void)ctx;
+	(void)to;
+	(void)local;
+	return 0;
+}
+
+static const struct gyre_handler keeping_handler = { .connect = keep_order };
+
+static int init_in_turn(struct gyre_channel *channel, void *arg)
+{
+	switch (rounds++) {
+	case 0:
+		return -EPERM;
+	case 1:
+		return gyre_pipeline_add(channel, GYRE_FIRST, &keeping_handler, arg);
+	default:
+		expect(!"a channel is opened for an actor that has stopped");
+		return -EPERM;
+	}
+}
+
+static void stop_in_time(struct gyre_stack *stack, const struct gyre_connection *connection,
+			 struct gyre_channel *channel, void *arg)
+{
+	(void)channel;
+	(void)arg;
+	if (connection->reason == -ETIMEDOUT) {
+		expect(gyre_stop(stack, gyre_self(stack)) == 0);
+	}
+}
+
+Test(connect_actor, that_is_mounted_too_late_has_no_channel)
+{
+	begin_stopping(init_in_turn);
+	stopping.actor_class = &owner_class;
+	stopping.report = stop_in_time;
+	stopping.connections = 2;
+	stopping.connect_timeout_ns = NOT_LONG_NS;
+	stopping.retry_min_ns = NOT_LONG_NS;
+	stopping.retry_max_ns = NOT_LONG_NS;
+	stopping.retries_max = GYRE_RETRIES_UNLIMITED;
+	(void)client_connect(&stopping);
+	await_count(&cleaned, 3);
+	end_stopping();
 }
