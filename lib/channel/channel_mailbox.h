@@ -75,6 +75,7 @@ struct gy_channel_mailbox {
 	struct gy_fifo written;	      /* what tells when it has been sent */
 	uint64_t taken_bytes;	      /* that were sent since there is anything of that */
 	struct gy_mails sends;	      /* asks that are to be written */
+	uint64_t requests;	      /* of the peer, by all exchanges that the channel has had */
 	struct gy_exchange *exchange; /* NULL for none; else @exchange_ops is set */
 	const struct gy_exchange_ops *exchange_ops;
 };

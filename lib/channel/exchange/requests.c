@@ -1,8 +1,9 @@
 /*
  * Requests of the peer. Each has a number, by which its answer finds it, and a place in the list of
- * those in flight, from which answers are written in order. An answer comes as mail, also when the
- * handler gives it at once; so a request is never handled inside of another one's answer, however
- * many stand in a row.
+ * those in flight, from which answers are written in order. The numbers are the channel's, and go
+ * on with another exchange: answers to requests of the one before find nobody. An answer comes as
+ * mail, also when the handler gives it at once; so a request is never handled inside of another
+ * one's answer, however many stand in a row.
  *
  * A request is in flight from its begin until its answer is written. While too many are pending the
  * channel does not read; it reads again when half of them have begun.
@@ -47,6 +48,7 @@ void gy_requests_init(struct gy_exchange *exchange)
 	gy_list_init(&exchange->requests.pending);
 	gy_list_init(&exchange->requests.in_flight);
 	gy_list_init(&exchange->requests.answered);
+	exchange->requests.before = exchange->mailbox->requests;
 }
 
 /* ---- coming ---- */
@@ -57,9 +59,11 @@ static void add(struct gy_exchange *exchange, struct request *request, uint64_t 
 	struct gy_requests *requests = &exchange->requests;
 	struct gyre_channel *channel = exchange->mailbox->channel;
 
-	*request = (struct request){ .item.key = ++requests->number, .mail = mail, .id = id };
+	*request = (struct request){ .item.key = ++exchange->mailbox->requests,
+				     .mail = mail,
+				     .id = id };
 	mail->node.kind = GY_MAIL_ASK;
-	mail->ask_id = requests->number;
+	mail->ask_id = request->item.key;
 	mail->from = gy_origin_of(gy_channel_mailbox_address(exchange->mailbox));
 	mail->deadline = 0;
 	gy_count(&gy_exchange_home(exchange)->counters.sent, 1);
@@ -341,7 +345,8 @@ struct gyre_handler_context *gyre_exchange_context(struct gyre_stack *stack)
 	mailbox = gy_channel_mailbox_find(s->home, gy_mail_sender(s->mail));
 	/* A request that was forwarded is handled by an actor that the channel is not of. */
 	if (mailbox == NULL || mailbox->exchange == NULL ||
-	    mailbox->channel->endpoint.owner->house != s->house) {
+	    mailbox->channel->endpoint.owner->house != s->house ||
+	    s->mail->ask_id <= mailbox->exchange->requests.before) {
 		return NULL;
 	}
 	gy_channel_actor_enter(s);

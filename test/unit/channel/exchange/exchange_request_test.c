@@ -484,6 +484,44 @@ Test(exchange_request, is_left_to_itself_when_the_protocol_leaves_the_pipeline)
 	x_end();
 }
 
+Test(exchange_request, of_a_protocol_that_has_left_is_not_answered_as_one_of_the_next)
+{
+	struct gyre_exchange_options options = { 0 };
+	struct frame frame;
+
+	x_serve(&options);
+	x_send(1, WAIT + 1);
+	rig_settle(&x.rig);
+	x_upgrade(&options);
+	x_send(7, WAIT + 2);
+	rig_settle(&x.rig);
+	x_open_gate(1);
+	x_expect_none();
+	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_LATE], 1, "the answer of the first");
+	x_open_gate(2);
+	frame = x_expect();
+	cr_expect_eq(frame.id, 7);
+	cr_expect_eq(frame.value, WAIT + 3);
+	x_end();
+}
+
+Test(exchange_request, finds_no_protocol_that_came_after_its_own)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(&options);
+	x_options()->request = look_for_context;
+	x_send(1, 1);
+	rig_settle(&x.rig);
+	cr_expect_eq(seen[0], x.ctx);
+	x_upgrade(&options);
+	seen[1] = x.ctx;
+	x_open_gate(5);
+	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	cr_expect_null(seen[1]);
+	x_end();
+}
+
 static int open_at_the_tail(struct gyre_handler_context *ctx)
 {
 	return gyre_exchange_open(gyre_channel_tail(gyre_context_channel(ctx)),

@@ -331,6 +331,12 @@ void x_serve(struct gyre_exchange_options *options)
 	x.serves = true;
 }
 
+void x_upgrade(struct gyre_exchange_options *options)
+{
+	gyre_context_remove(x.ctx);
+	cr_assert_eq(gyre_pipeline_add(x.channel, GYRE_FIRST, &protocol, options), 0);
+}
+
 void x_ask(struct gyre_exchange_options *options)
 {
 	options->ask = write_question;

@@ -91,6 +91,8 @@ extern struct exchange_rig x;
 void x_serve(struct gyre_exchange_options *options);
 void x_ask(struct gyre_exchange_options *options);
 void x_end(void);
+/* Another protocol, with an exchange of its own, takes the place of the present one. */
+void x_upgrade(struct gyre_exchange_options *options);
 /* After x_ask(): has an actor ask the peer. The record is good until there are ASKED_MAX more. */
 struct asked *x_ask_for(int64_t value, uint64_t timeout_ns);
 
