@@ -709,7 +709,8 @@ static int mount(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-/* Whether there is another worker for what one on a loop that retires has not taken. */
+/* Whether there is another worker for what one has not taken that could not be made, or whose loop
+ * retires. */
 static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 {
 	const struct acceptor *acceptor = (const struct acceptor *)gyre_state(stack);
@@ -718,7 +719,8 @@ static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 	if (acceptor->stage == GY_ACCEPTOR_CLOSING || gy_address_same(worker, accepted->worker)) {
 		return false;
 	}
-	if (accepted->admission != NULL) {
+	/* A worker that could not be made has another one in its place, on the same loop. */
+	if (accepted->admission != NULL && accepted->worker.loop != worker.loop) {
 		gy_admission_move(accepted->admission, accepted->worker.loop, worker.loop);
 	}
 	accepted->worker = worker;
