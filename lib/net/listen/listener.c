@@ -310,14 +310,16 @@ static void refresh(struct gy_acceptor_socket *listen_socket)
 	lock(listener->homes);
 	count = gy_loops_count(listener->homes->loops);
 	if (is_spread(listener)) {
+		helped = gy_listener_place_workers(listener) < 0;
 		add_workers(listen_socket, count);
 	} else if (own < count && gyre_address_is_nobody(listener->stands[own].worker)) {
 		helped = place_worker(listener, own) < 0;
+		if (helped) {
+			add_workers(listen_socket, count);
+		}
 	}
 	if (own < count && !helped) {
 		listen_socket->worker = listener->stands[own].worker;
-	} else if (helped) {
-		add_workers(listen_socket, count);
 	}
 	listen_socket->version = listener->version - helped;
 	unlock(listener->homes);
