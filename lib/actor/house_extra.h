@@ -34,6 +34,8 @@ struct gy_house_extra {
 	struct gy_receive_timeout *receive_timeout; /* the receive time-out; NULL for none */
 	struct gy_graceful_stop *graceful_stop;	    /* a graceful stop is under way */
 	struct gy_cause *cause;			    /* of the last failure; NULL for none */
+	/* NULL, or called when the last endpoint or the last child on this loop has gone. */
+	void (*emptied)(struct gy_house *house);
 	struct gy_stash stash;
 	struct gy_urgent urgent;
 	int cause_error;      /* of that failure */

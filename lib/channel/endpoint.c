@@ -138,6 +138,18 @@ int gy_endpoint_add(struct gy_endpoint *endpoint, struct gy_house *house)
 	return 0;
 }
 
+/* The last of a house has been closed. */
+static void emptied(struct gy_endpoints *endpoints)
+{
+	struct gy_house *house = endpoints->house;
+
+	if (house->status == GY_HOUSE_STOPPING) {
+		gy_endpoints_schedule(endpoints);
+	} else if (house->extra->emptied != NULL) {
+		house->extra->emptied(house);
+	}
+}
+
 void gy_endpoint_closed(struct gy_endpoint *endpoint)
 {
 	struct gy_endpoints *owner = endpoint->owner;
@@ -152,8 +164,8 @@ void gy_endpoint_closed(struct gy_endpoint *endpoint)
 	if (owner->channel != NULL && &owner->channel->endpoint == endpoint) {
 		gy_channel_actor_closed(owner);
 	}
-	if (gy_unlikely(owner->count == 0 && owner->house->status == GY_HOUSE_STOPPING)) {
-		gy_endpoints_schedule(owner);
+	if (gy_unlikely(owner->count == 0)) {
+		emptied(owner);
 	}
 }
 

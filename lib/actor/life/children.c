@@ -135,6 +135,19 @@ int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct
 
 static void report(struct gy_house *parent);
 
+/* A parent that is another loop's is told nothing. */
+static void tell_emptied(const struct gy_home *home, struct gy_origin origin)
+{
+	struct gy_house *parent = origin.loop == home->loop.index
+					  ? gy_house_find(home, origin.slot, origin.cookie)
+					  : NULL;
+
+	if (parent != NULL && !gy_house_is_away(parent) && parent->extra != NULL &&
+	    parent->extra->emptied != NULL) {
+		parent->extra->emptied(parent);
+	}
+}
+
 /* Ends a family whose last child has left. */
 static GY_COLD void end(struct gy_home *home, struct gy_family *family)
 {
@@ -150,6 +163,8 @@ static GY_COLD void end(struct gy_home *home, struct gy_family *family)
 		gy_loop_send(&home->loop, parent.loop, &order->node);
 	} else if (ordered) {
 		report(gy_house_at(home, parent.slot));
+	} else {
+		tell_emptied(home, parent);
 	}
 }
 
@@ -387,6 +402,16 @@ void gy_children_fini(struct gy_house *house)
 		gy_sizes_delete(&house->home->parts, children, children_bytes(house->home));
 		house->extra->children = NULL;
 	}
+}
+
+bool gy_children_may_be_left(const struct gy_house *parent)
+{
+	const struct gy_children *children = parent->extra == NULL ? NULL : parent->extra->children;
+	uint32_t own = parent->home->loop.index;
+
+	return children != NULL &&
+	       (gy_family_has_local_children(parent) || gy_children_next_loop(children, 0) != own ||
+		gy_children_next_loop(children, own + 1) != UINT32_MAX);
 }
 
 uint32_t gy_children_next_loop(const struct gy_children *children, uint32_t from)

@@ -55,6 +55,8 @@ void gy_family_orphan(struct gy_house *house);
  * gy_house_children_gone() follows. */
 bool gy_children_stop(struct gy_house *house);
 void gy_children_fini(struct gy_house *house);
+/* Whether some are on its loop, or may be on others. */
+bool gy_children_may_be_left(const struct gy_house *parent);
 /* The first loop from @from on that may have children; UINT32_MAX for none. */
 uint32_t gy_children_next_loop(const struct gy_children *children, uint32_t from);
 /* The restarts of children that the parent has decided; NULL when there is no memory. */

@@ -2,16 +2,27 @@
  * Connections on their way from an acceptor to a worker. The record of a connection belongs to the
  * acceptor's loop, and its descriptor to the record until a worker takes it: so whatever becomes of
  * the ask, the descriptor has an owner. A worker of another loop sends the record back to be freed.
+ *
+ * An acceptor that ends does not wait for the workers that it has asked. The records of these keep
+ * their listener, and so the workers, until they come back.
  */
 #include "net/listen/accepted.h"
 
 #include "net/listen/admission.h"
+#include "net/listen/listener.h"
 
+static void discard(struct gy_channels *channels, struct gy_accepted *accepted, bool loops_turn)
+{
+	if (gy_unlikely(accepted->asked && accepted->listener != NULL)) {
+		gy_listener_unref(accepted->listener, loops_turn);
+	}
+	gy_sizes_delete(&channels->home->parts, accepted, sizeof(*accepted));
+}
+
+/* At the end of the loop. */
 static void free_accepted(struct gy_channels *channels, struct gy_fd_transit *transit)
 {
-	gy_sizes_delete(&channels->home->parts,
-			gy_container_of(transit, struct gy_accepted, transit),
-			sizeof(struct gy_accepted));
+	discard(channels, gy_container_of(transit, struct gy_accepted, transit), false);
 }
 
 struct gy_accepted *gy_accepted_create(struct gy_channels *channels, int fd)
@@ -44,7 +55,25 @@ void gy_accepted_destroy(struct gy_accepted *accepted)
 	gy_assert(accepted->transit.fd < 0 || accepted->channels->unclaimed > 0);
 	gy_list_remove(&accepted->item);
 	accepted->channels->unclaimed -= accepted->transit.fd >= 0;
-	free_accepted(accepted->channels, &accepted->transit);
+	discard(accepted->channels, accepted, !accepted->channels->home->draining);
+}
+
+void gy_accepted_ask(struct gy_accepted *accepted)
+{
+	accepted->asked = true;
+	accepted->listener = NULL;
+}
+
+void gy_accepted_leave(struct gy_accepted *accepted, struct gy_listener *listener)
+{
+	if (!accepted->asked) {
+		gy_accepted_drop(accepted);
+		return;
+	}
+	gy_list_remove(&accepted->item);
+	gy_list_init(&accepted->item);
+	(void)gy_fetch_add(&listener->references, 1);
+	accepted->listener = listener;
 }
 
 static void destroy_here(struct gy_loop *loop, struct gy_task *task)

@@ -44,7 +44,7 @@ struct acceptor {
 	struct gy_timer timer; /* the end of a pause */
 	struct gy_channels *channels;
 	struct gy_fifo accepted;
-	struct gy_list untaken; /* what no worker was asked to take yet */
+	struct gy_list untaken; /* what no worker has taken yet */
 	struct gy_acceptor_socket *listen_socket;
 	struct gyre_address self;
 	enum gy_acceptor_stage stage; /* set by set_stage() */
@@ -738,8 +738,7 @@ static int notice(struct gyre_stack *stack)
 		return gyre_throw(stack, -EPROTO);
 	}
 	frame->accepted = handover->accepted;
-	gy_list_remove(&frame->accepted->item);
-	gy_list_init(&frame->accepted->item);
+	gy_accepted_ask(frame->accepted);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
 				   gyre_new(stack, gy_take_connection, frame->accepted),
 				   GYRE_FOREVER, &frame->taken));
@@ -776,10 +775,11 @@ static void clean(void *state)
 	}
 	leave_listener(acceptor);
 	while (!gy_list_empty(&acceptor->untaken)) {
-		gy_accepted_drop(gy_container_of(acceptor->untaken.next, struct gy_accepted, item));
+		gy_accepted_leave(gy_container_of(acceptor->untaken.next, struct gy_accepted, item),
+				  acceptor->listen_socket->listener);
 	}
-	acceptor->listen_socket->transit.discard(acceptor->channels,
-						 &acceptor->listen_socket->transit);
+	gy_acceptor_socket_destroy(acceptor->channels, acceptor->listen_socket,
+				   !acceptor->channels->home->draining);
 }
 
 const struct gyre_class gy_acceptor_class = {

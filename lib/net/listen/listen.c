@@ -188,7 +188,7 @@ static int listen_on(struct setup *setup, struct gyre_address *ret_acceptor)
 	}
 	(void)pthread_mutex_unlock(&setup->homes->placing);
 	if (setup->listener != NULL) {
-		gy_listener_unref(setup->listener);
+		gy_listener_unref(setup->listener, true);
 	}
 	if (r == 0 && options->ret_port != NULL) {
 		*options->ret_port = gyre_socket_address_port(&setup->plan.address);

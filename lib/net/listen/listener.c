@@ -10,7 +10,8 @@
  * sees that it is old.
  *
  * All this changes with the mutex held that also guards the number of loops, so that a socket is
- * never sent to a loop that has begun to retire. The acceptors hold references.
+ * never sent to a loop that has begun to retire. The acceptors hold references; with the last one
+ * the workers are told to end.
  */
 #include "net/listen/listener.h"
 
@@ -140,7 +141,20 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	return 0;
 }
 
-void gy_listener_unref(struct gy_listener *listener)
+/* The acceptors are gone, and nothing is on its way from them. A worker that there is no memory to
+ * tell stays until the system ends. */
+static void end_workers(const struct gy_listener *listener)
+{
+	for (uint32_t i = 0; i < listener->stands_max; i++) {
+		struct gyre_address worker = listener->stands[i].worker;
+
+		if (!gyre_address_is_nobody(worker)) {
+			(void)gy_socket_entry_order(listener->homes, worker, gy_worker_end);
+		}
+	}
+}
+
+void gy_listener_unref(struct gy_listener *listener, bool loops_turn)
 {
 	struct gy_homes *homes = listener->homes;
 	uint32_t references = gy_load_relaxed(&listener->references);
@@ -160,6 +174,9 @@ void gy_listener_unref(struct gy_listener *listener)
 	}
 	unlock(homes);
 	if (last) {
+		if (loops_turn && listener->entry.ended) {
+			end_workers(listener);
+		}
 		gy_admission_unref(listener->admission);
 		gy_memory_put(listener);
 	}
@@ -167,10 +184,11 @@ void gy_listener_unref(struct gy_listener *listener)
 
 /* ---- sockets on their way to an acceptor ---- */
 
+/* At the end of the loop. */
 static void free_listen_socket(struct gy_channels *channels, struct gy_fd_transit *transit)
 {
-	gy_acceptor_socket_destroy(channels,
-				   gy_container_of(transit, struct gy_acceptor_socket, transit));
+	gy_acceptor_socket_destroy(
+		channels, gy_container_of(transit, struct gy_acceptor_socket, transit), false);
 }
 
 struct gy_acceptor_socket *gy_acceptor_socket_create(struct gy_listener *listener, uint32_t number,
@@ -195,12 +213,12 @@ struct gy_acceptor_socket *gy_acceptor_socket_create(struct gy_listener *listene
 }
 
 void gy_acceptor_socket_destroy(struct gy_channels *channels,
-				struct gy_acceptor_socket *listen_socket)
+				struct gy_acceptor_socket *listen_socket, bool loops_turn)
 {
 	while (listen_socket->carried_count > 0) {
 		gy_channels_drop(channels, listen_socket->carried[--listen_socket->carried_count]);
 	}
-	gy_listener_unref(listen_socket->listener);
+	gy_listener_unref(listen_socket->listener, loops_turn);
 	gy_memory_put(listen_socket);
 }
 
@@ -504,7 +522,7 @@ void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket)
 	gy_pending_open_fail(home, "listening on", &listener->address, listener->entry.text,
 			     -ENOMEM);
 	gy_listener_tell_failed(listen_socket, -ENOMEM);
-	gy_acceptor_socket_destroy(channels, listen_socket);
+	gy_acceptor_socket_destroy(channels, listen_socket, true);
 }
 
 void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
@@ -513,7 +531,7 @@ void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
 	uint32_t lacking = 0;
 
 	if (home->draining) {
-		gy_listener_unref(listener);
+		gy_listener_unref(listener, false);
 		gy_pending_open_end(homes);
 		return;
 	}
@@ -528,7 +546,7 @@ void gy_listener_lost_worker(struct gy_listener *listener, struct gy_home *home)
 	} else {
 		gy_pending_open_end(homes);
 	}
-	gy_listener_unref(listener);
+	gy_listener_unref(listener, true);
 }
 
 /* ---- loops come and go ---- */

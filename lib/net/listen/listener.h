@@ -62,14 +62,14 @@ struct gy_listener_plan {
 /* Without acceptors, with a reference; when there is no memory, none. */
 int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan,
 		     struct gy_listener **ret_listener);
-/* Without the mutex. */
-void gy_listener_unref(struct gy_listener *listener);
+/* Without the mutex. With the last one go the workers, if the loops of the system still turn. */
+void gy_listener_unref(struct gy_listener *listener, bool loops_turn);
 /* Without the mutex: for a socket, and room for connections; NULL when there is no memory. */
 struct gy_acceptor_socket *gy_acceptor_socket_create(struct gy_listener *listener, uint32_t number,
 						     int fd, uint32_t carried_count);
 /* Without the mutex: of one that was placed, with its connections but not with its socket. */
 void gy_acceptor_socket_destroy(struct gy_channels *channels,
-				struct gy_acceptor_socket *listen_socket);
+				struct gy_acceptor_socket *listen_socket, bool loops_turn);
 /* Workers on all loops, if connections go to all. */
 int gy_listener_place_workers(struct gy_listener *listener);
 /* Spawns an acceptor where the socket is to stand now. Takes @listen_socket if that

@@ -6,6 +6,8 @@
  * With a class of the program the worker spawns an actor for the connection, which makes the
  * channel when it is mounted; until then the descriptor counts among those of the loop that have no
  * owner yet.
+ *
+ * A worker outlives its listener, until its last connection has gone.
  */
 #include "net/listen/worker.h"
 
@@ -13,9 +15,13 @@
 
 #include <gyre/move.h>
 
+#include "actor/house_extra.h"
+#include "actor/life/children.h"
+#include "actor/life/graceful_stop.h"
 #include "actor/stack/stack.h"
 #include "channel/channel.h"
 #include "channel/channel_actor.h"
+#include "channel/endpoint.h"
 #include "net/listen/accepted.h"
 #include "net/listen/admission.h"
 #include "net/listen/listener.h"
@@ -42,11 +48,33 @@ static int mount(struct gyre_stack *stack)
 		struct gy_homes *homes = worker->listener->homes;
 
 		gy_store_relaxed(&worker->listener->lacking, 0);
-		gy_listener_unref(worker->listener);
+		gy_listener_unref(worker->listener, !worker->home->draining);
 		worker->listener = NULL;
 		gy_pending_open_end(homes);
 	}
 	return r;
+}
+
+/* The listener has ended, and the worker has no connections. Actors that handlers have spawned
+ * count as connections do; those on other loops may be there until the system ends. */
+static void emptied(struct gy_house *house)
+{
+	const struct gy_endpoints *endpoints = house->extra->endpoints;
+
+	if (house->status != GY_HOUSE_STOPPING && !house->home->draining &&
+	    (endpoints == NULL || endpoints->count == 0) && !gy_children_may_be_left(house)) {
+		gy_house_order_graceful_stop(house, GYRE_FOREVER);
+	}
+}
+
+void gy_worker_end(struct gy_house *house)
+{
+	struct gy_house_extra *extra = gy_house_extra_get(house);
+
+	if (extra != NULL) { /* else it stays, as if there were connections */
+		extra->emptied = emptied;
+		emptied(house);
+	}
 }
 
 static void clean(void *state)

@@ -43,4 +43,8 @@ GYRE_OWN_MESSAGE_(gy_taken, 0x13);
 
 extern const struct gyre_class gy_worker_class;
 
+/* The listener of this worker has ended, and nobody asks it any more: it stops when it has no
+ * connections. */
+void gy_worker_end(struct gy_house *house);
+
 #endif
