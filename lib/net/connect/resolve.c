@@ -142,9 +142,12 @@ static int64_t with_errno(int64_t result)
 
 static ares_socket_t open_theirs(int domain, int type, int protocol, void *arg)
 {
+	struct gy_resolve *resolve = (struct gy_resolve *)arg;
 	int fd = gy_socket_open(domain, type | SOCK_NONBLOCK, protocol);
 
-	(void)arg;
+	if (fd == -EMFILE || fd == -ENFILE) {
+		resolve->lack = -EMFILE;
+	}
 	if (fd >= 0 && type == SOCK_STREAM) { /* as c-ares does with sockets that it makes */
 		(void)gy_socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	}
@@ -261,6 +264,10 @@ static void answered(void *arg, int status, int timeouts, struct ares_addrinfo *
 	if (!resolve->done) {
 		resolve->done = true;
 		resolve->error = errno_of(status);
+		if (resolve->error == -EAGAIN && resolve->lack < 0) {
+			/* c-ares takes a socket that cannot be opened for a server that refuses. */
+			resolve->error = resolve->lack;
+		}
 		if (found != NULL) {
 			interleave(resolve, found);
 		}
@@ -380,7 +387,7 @@ static int open_ares(struct gy_resolve *resolve, const char *servers)
 		resolve->ares = NULL;
 		return r;
 	}
-	ares_set_socket_functions(resolve->ares, &socket_functions, NULL);
+	ares_set_socket_functions(resolve->ares, &socket_functions, resolve);
 	return servers == NULL ? ARES_SUCCESS : ares_set_servers_ports_csv(resolve->ares, servers);
 }
 
@@ -414,6 +421,7 @@ void gy_resolve_start(struct gy_resolve *resolve, const char *host, uint16_t por
 	resolve->host = host;
 	resolve->impatient = false;
 	resolve->done = false;
+	resolve->lack = 0;
 	resolve->count = 0;
 	resolve->port = port;
 	resolve->type = type;

@@ -42,6 +42,7 @@ struct gy_resolve {
 	int family; /* AF_UNSPEC for both; set before the start */
 	uint16_t port;
 	int error; /* when it is done: 0 or a negative errno */
+	int lack;  /* -EMFILE once a socket for a question has found no descriptor; else 0 */
 	uint32_t count;
 	struct gyre_socket_address addresses[GY_RESOLVE_ADDRESSES_MAX];
 	struct gy_resolve_socket sockets[GY_RESOLVE_SOCKETS];

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -403,6 +404,20 @@ Test(resolving, tells_that_no_server_is_there, .init = begin, .fini = end)
 
 	options.name_servers = "127.0.0.1:1";
 	expect_failure(&options, -EAGAIN);
+}
+
+Test(resolving, tells_that_there_is_no_descriptor_for_a_question, .init = begin, .fini = end)
+{
+	struct gyre_connect_options options = options_for("four.example.", 1);
+	struct rlimit before;
+	struct rlimit none;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	expect_failure(&options, -EMFILE);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 Test(resolving, tells_that_a_server_does_not_answer_in_time, .init = begin, .fini = end)
