@@ -107,7 +107,8 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * struct gyre_connect_options - where to connect to, and how; all zero is the default
  * @to: "tcp://HOST:PORT" or "unix:PATH", see gyre/socket_address.h; HOST may be a name
  * @local: the address to connect from, without a name; NULL for any. Addresses of another family
- *   are not tried
+ *   are not tried. The file of a Unix socket is removed with each channel; where one stands already
+ *   an attempt fails with -EADDRINUSE
  * @init_channel: gives each channel its handlers, before the first attempt of a round; each round
  *   has a new channel
  * @init_arg: for @init_channel

@@ -237,6 +237,7 @@ static void channel_removed(struct gyre_handler_context *ctx)
 	struct gy_dial *dial = (struct gy_dial *)gyre_context_arg(ctx);
 
 	dial->reason = gyre_channel_reason(gyre_context_channel(ctx));
+	gy_socket_file_remove(&dial->happy_eyeballs.file);
 	if (dial->stage == GY_DIAL_OPEN) {
 		report(dial, &(struct gyre_connection){ .step = GYRE_CONNECTION_CLOSED,
 							.reason = dial->reason,

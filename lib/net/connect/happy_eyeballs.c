@@ -58,9 +58,21 @@ void gy_happy_eyeballs_init(struct gy_happy_eyeballs *happy_eyeballs, struct gy_
 	}
 }
 
-/* Makes the socket as it is to be. */
-static int prepare(const struct gy_happy_eyeballs_options *options, int fd, int family)
+static int bind_there(struct gy_happy_eyeballs *happy_eyeballs, int fd)
 {
+	const struct gyre_socket_address *local = &happy_eyeballs->options->local;
+	int r = gy_socket_bind(fd, (const struct sockaddr *)&local->storage, local->bytes);
+
+	if (r == 0) {
+		gy_socket_file_set(&happy_eyeballs->file, local);
+	}
+	return r;
+}
+
+/* Makes the socket as it is to be. */
+static int prepare(struct gy_happy_eyeballs *happy_eyeballs, int fd, int family)
+{
+	const struct gy_happy_eyeballs_options *options = happy_eyeballs->options;
 	int r = family == AF_UNIX ? gy_stream_size(fd, options->channel)
 				  : gy_stream_prepare(fd, options->channel);
 	if (r < 0 || options->local.bytes == 0) {
@@ -72,16 +84,14 @@ static int prepare(const struct gy_happy_eyeballs_options *options, int fd, int 
 	if (family != AF_UNIX && gyre_socket_address_port(&options->local) == 0) {
 		r = gy_socket_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
-	return r < 0 ? r
-		     : gy_socket_bind(fd, (const struct sockaddr *)&options->local.storage,
-				      options->local.bytes);
+	return r < 0 ? r : bind_there(happy_eyeballs, fd);
 }
 
 static int begin(struct gy_happy_eyeballs *happy_eyeballs, struct gy_attempt *attempt)
 {
 	const struct gyre_socket_address *to = &attempt->address;
 	int fd = gy_socket_open(to->storage.ss_family, SOCK_STREAM, 0);
-	int r = fd < 0 ? fd : prepare(happy_eyeballs->options, fd, to->storage.ss_family);
+	int r = fd < 0 ? fd : prepare(happy_eyeballs, fd, to->storage.ss_family);
 
 	gy_assert(attempt->fd < 0 && !attempt->running);
 	gy_assert(!attempt->connect.armed && !attempt->close.armed);

@@ -10,6 +10,7 @@
 #include <gyre/socket_address.h>
 
 #include "channel/endpoint.h"
+#include "net/socket_file.h"
 
 enum { GY_HAPPY_EYEBALLS_MAX = 16 };
 
@@ -45,6 +46,7 @@ struct gy_happy_eyeballs {
 	int error; /* the best explanation so far */
 	bool due;  /* the next may begin */
 	struct gy_timer timer;
+	struct gy_socket_file file; /* of the local address; whoever has the winner removes it */
 	struct gy_attempt attempts[GY_HAPPY_EYEBALLS_MAX];
 };
 

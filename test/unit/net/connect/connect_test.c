@@ -6,9 +6,11 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gyre/watch.h>
@@ -205,6 +207,52 @@ Test(connecting, works_over_unix_sockets, .init = client_begin, .fini = client_e
 	(void)client_connect(&options);
 	(void)close(client_accept(fd));
 	(void)close(fd);
+}
+
+/* The peer sees the path as long as there is a connection; then it is there for the next one. */
+Test(connecting, leaves_no_file_of_its_own_unix_address, .init = client_begin, .fini = client_end)
+{
+	char folder[] = "/tmp/gyre-connect-XXXXXX";
+	char from[64];
+	char to[64];
+	char seen[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+	struct gyre_connect_options options = client_options(0);
+	struct gyre_socket_address address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_not_null(mkdtemp(folder));
+	(void)snprintf(from, sizeof(from), "unix:%s/client", folder);
+	(void)snprintf(to, sizeof(to), "unix:@gyre-connect-%d", (int)getpid());
+	cr_assert_eq(gyre_socket_address_parse(to, &address), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	options.to = to;
+	options.local = from;
+	options.retries_max = 1;
+	options.retry_min_ns = GYRE_MILLISECONDS(1);
+	options.retry_max_ns = GYRE_MILLISECONDS(1);
+	cr_assert_eq(listen(fd, 1), 0);
+	(void)client_connect(&options);
+	for (int i = 0; i < 3; i++) {
+		int connection = client_accept(fd);
+		struct stat status;
+
+		(void)client_next(GYRE_CONNECTION_OPEN);
+		cr_assert_eq(gy_socket_address_of_peer(connection, &address), 0);
+		cr_assert_gt(gyre_socket_address_format(&address, sizeof(seen), seen), 0);
+		cr_expect_str_eq(seen, from);
+		cr_expect_eq(lstat(from + strlen("unix:"), &status), 0, "it is there");
+		if (i == 2) {
+			(void)close(fd);
+		}
+		(void)close(connection);
+		(void)client_next(GYRE_CONNECTION_CLOSED);
+		(void)client_next(GYRE_CONNECTION_PAUSE);
+	}
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ECONNREFUSED);
+	(void)client_next(GYRE_CONNECTION_PAUSE);
+	cr_expect_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ECONNREFUSED, "nor is it in use");
+	(void)client_next(GYRE_CONNECTION_GIVEN_UP);
+	cr_expect_eq(rmdir(folder), 0, "no file is left");
 }
 
 Test(connecting, comes_from_the_address_that_was_given, .init = client_begin, .fini = client_end)
