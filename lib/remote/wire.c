@@ -9,7 +9,6 @@ enum {
 	MAGIC = 0x65727967, /* "gyre" */
 	PROVES = 1,
 	TELLS_ADDRESS = 2,
-	ERRNO_MAX = 4095,
 };
 
 const uint8_t gy_wire_heads[GY_WIRE_KIND_MASK + 1] = {
@@ -191,7 +190,7 @@ int gy_reach_get(const unsigned char *body, size_t count, struct gy_reach *ret_r
 	struct gy_reach reach = { .error = (int)gyre_decode_u32(&in),
 				  .left_ms = gyre_decode_u32(&in) };
 
-	if (in.error != 0 || reach.error > 0 || reach.error < -ERRNO_MAX ||
+	if (in.error != 0 || reach.error > 0 || reach.error < -GY_WIRE_ERRNO_MAX ||
 	    in.left > GY_REACH_TEXT_BYTES_MAX) {
 		return -EPROTO;
 	}

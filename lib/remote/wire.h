@@ -361,6 +361,18 @@ uint32_t gy_hello_put(const struct gy_hello *hello, unsigned char *out);
 /* 0, or -EPROTO. What a later version appends is not looked at. */
 int gy_hello_get(const unsigned char *body, size_t count, struct gy_hello *ret_hello);
 
+/* ---- errnos ---- */
+
+enum { GY_WIRE_ERRNO_MAX = 4095 };
+
+/* What a peer says to be a negative errno; -EPROTO if it is none. */
+static inline int gy_wire_errno(uint32_t said)
+{
+	int32_t error = (int32_t)said;
+
+	return error < 0 && error >= -GY_WIRE_ERRNO_MAX ? error : -EPROTO;
+}
+
 /* ---- whether the dialler can be dialled ---- */
 
 struct gy_reach {

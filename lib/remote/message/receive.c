@@ -96,8 +96,6 @@ static inline void deliver(struct gy_home *home, struct gyre_address to, struct 
 	}
 }
 
-enum { ERRNO_MAX = 4095 };
-
 /* ---- losses ---- */
 
 /* Tells an asker, on this node or the peer, that its ask has failed; -ENOMEM. */
@@ -223,9 +221,8 @@ static int receive_exception(struct gy_link *link, const struct gy_frame *frame)
 {
 	struct gyre_mail *mail;
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
-	int32_t error = (int32_t)gyre_decode_u32(&in);
+	int error = gy_wire_errno(gyre_decode_u32(&in));
 
-	error = error < 0 && error >= -ERRNO_MAX ? error : -EPROTO;
 	mail = make_caused(link, frame, error);
 	if (mail == NULL) {
 		mail = make(link, &gy_type_exception, frame, GY_MAIL_EXCEPTION);

@@ -126,11 +126,13 @@ static int decode_terminated(const struct gy_link *link, const struct gy_frame *
 		.actor = { .node = link->peer->id, .life = gy_life_of(link->theirs.incarnation) },
 	};
 	struct gy_cause *cause;
+	uint32_t reason;
 
 	terminated.actor.slot = gyre_decode_u32(&in);
 	terminated.actor.cookie = gyre_decode_u32(&in);
 	terminated.actor.loop = (uint16_t)gyre_decode_u32(&in);
-	terminated.reason = (int)gyre_decode_u32(&in);
+	reason = gyre_decode_u32(&in);
+	terminated.reason = reason == 0 ? 0 : gy_wire_errno(reason);
 	if (gy_cause_decode_typed(link, &in, &cause) < 0) {
 		return -EPROTO;
 	}
@@ -142,12 +144,12 @@ static int decode_unanswered(struct gy_home *home, const struct gy_frame *frame,
 			     struct gyre_mail **ret_mail)
 {
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
-	int error = (int)gyre_decode_u32(&in);
+	int error = gy_wire_errno(gyre_decode_u32(&in));
 
 	if (in.error != 0) {
 		return -EPROTO;
 	}
-	*ret_mail = gy_unanswered_make(home, frame->ask_id, error < 0 ? error : -EPROTO);
+	*ret_mail = gy_unanswered_make(home, frame->ask_id, error);
 	return 0;
 }
 
