@@ -9,6 +9,8 @@
  * - Threads that run no loop wait in gyre_system_notify() until that is over, each up to 40 ms.
  * - No connection is accepted: connections wait in the backlog.
  * - Channels that read by themselves stop reading. They still write and close.
+ * - Links between nodes are made and read as ever, or others would find that the node is down; what
+ *   they hold is bounded, see link_bytes_max and greetings_max of struct gyre_node_options.
  * - Memory that pools and the heap keep for later goes back to the system.
  *
  * Nothing that was taken is dropped because of it. Messages between actors go on as ever; an actor

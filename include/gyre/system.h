@@ -143,7 +143,8 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  *   do not read by themselves and are not writable, until they hold less than half. A write that
  *   exceeds the share closes its channel with -ENOBUFS; a write that can wait
  *   (gyre_context_try_write()) may have at most half of the share. The idle handler ends peers that
- *   never take what they asked for
+ *   never take what they asked for. Links between nodes do not count, and do not stop: they have a
+ *   bound of their own, link_bytes_max of struct gyre_node_options
  * @zero_copy_bytes: queued output from which a channel of TCP has the kernel send from the pages
  *   themselves: GYRE_ZERO_COPY_NEVER, 1 to 2^30. A channel whose bytes are copied after all, such
  *   as one to the same machine, goes back to plain sends. The memory counts as locked

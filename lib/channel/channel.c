@@ -317,6 +317,9 @@ void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 	struct gy_channels *channels = channel->channels;
 	bool over = channels->byte_budget.over != 0 && channel->frame_bytes == 0;
 
+	if (channel->exempt) {
+		return;
+	}
 	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
 		gy_output_update_writability(channel);
 	}
@@ -331,6 +334,14 @@ void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy)
 		gy_channel_add_no_read(channel, GY_NO_READ_STARVED);
 		gy_channel_ready(channel);
 	}
+}
+
+void gy_channel_exempt(struct gyre_channel *channel)
+{
+	gy_assert(channel->input_charged == 0 && channel->output_bytes == 0);
+	channel->exempt = true;
+	channel->write_max_bytes = GY_WATER_MARKS_BYTES_MAX;
+	gy_channel_set_traits(channel, 0, GY_TRAIT_BUDGETED);
 }
 
 static const struct gy_endpoint_ops channel_endpoint_ops = {

@@ -121,6 +121,7 @@ struct gyre_channel {
 	uint8_t expand_bytes;
 	bool dismissed : 1;	/* never became active: handlers hear nothing */
 	bool unconnected : 1;	/* see connector.h */
+	bool exempt : 1;	/* see gy_channel_exempt() */
 	bool uncapped : 1;	/* what is written now has been let in, however long it is */
 	bool unblocked : 1;	/* calls on its socket return at once: see file/region.c */
 	bool told_read_end : 1; /* handlers know that the peer has ended its side */
@@ -323,6 +324,12 @@ void gy_channel_close(struct gyre_channel *channel);
 void gy_channel_drain(struct gy_endpoint *endpoint);
 void gy_channel_abort(struct gy_endpoint *endpoint, int reason);
 void gy_channel_set_busy(struct gy_endpoint *endpoint, bool busy);
+/*
+ * For the function that gives it its handlers: they bound what it holds, and somebody is taken for
+ * dead if it stands still. So it reads and is writable whatever else takes the memory; its bytes do
+ * not count, and have no cap.
+ */
+void gy_channel_exempt(struct gyre_channel *channel);
 /* The channel has been connected: its descriptor is one of a stream. */
 void gy_channel_become_stream(struct gyre_channel *channel);
 /* The state of a channel that begins. */

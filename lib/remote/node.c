@@ -15,6 +15,7 @@
 #include "base/memory/memory.h"
 #include "base/sized.h"
 #include "channel/tls/tls.h"
+#include "net/listen/listener.h"
 #include "net/texts.h"
 #include "remote/link/link.h"
 #include "remote/link/links.h"
@@ -302,9 +303,8 @@ static int bind_and_listen(struct gy_nodes *nodes, struct gyre_system *system, c
 							.mode = nodes->options.listen_mode,
 							.wait_ns = nodes->options.listen_wait_ns,
 							.ret_address = ret_bound };
-	struct gyre_address address;
 
-	return gyre_system_listen(system, &acceptor, &address);
+	return gy_system_listen_while_busy(system, &acceptor);
 }
 
 static int listen_on(struct gy_nodes *nodes, struct gyre_system *system)

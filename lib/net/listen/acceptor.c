@@ -573,6 +573,7 @@ static void set_busy(struct gy_endpoint *endpoint, bool busy)
 {
 	struct acceptor *acceptor = gy_container_of(endpoint, struct acceptor, endpoint);
 
+	busy = busy && !acceptor->listen_socket->listener->while_busy;
 	if (busy != has_obstacle(acceptor, GY_OBSTACLE_MEMORY) && !is_over(acceptor)) {
 		set_obstacle(acceptor, GY_OBSTACLE_MEMORY, busy);
 		gy_count(&acceptor->channels->counters.accepts_paused, busy);

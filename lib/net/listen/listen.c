@@ -262,9 +262,9 @@ static int check(const struct gyre_acceptor_options *options, const struct gy_lo
 }
 
 static int listen_with(struct gyre_system *system, const struct gyre_acceptor_options *options,
-		       struct gyre_address *ret_acceptor)
+		       bool while_busy, struct gyre_address *ret_acceptor)
 {
-	struct setup setup = { 0 };
+	struct setup setup = { .plan = { .while_busy = while_busy } };
 	int r;
 
 	if (system == NULL || options == NULL) {
@@ -312,5 +312,12 @@ int gyre_system_listen_sized(struct gyre_system *system,
 		r = gy_channel_class_take(gy_homes_of(system), &whole.actor_class,
 					  sizes.actor_class, whole.bond, gy_log_of_system(system));
 	}
-	return r < 0 ? r : listen_with(system, options == NULL ? NULL : &whole, ret_acceptor);
+	return r < 0 ? r
+		     : listen_with(system, options == NULL ? NULL : &whole, false, ret_acceptor);
+}
+
+int gy_system_listen_while_busy(struct gyre_system *system,
+				const struct gyre_acceptor_options *options)
+{
+	return listen_with(system, options, true, NULL);
 }

@@ -131,6 +131,7 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	};
 	listener->address = plan->address;
 	listener->sockets_max = plan->sockets_max;
+	listener->while_busy = plan->while_busy;
 	listener->inherited = plan->inherited;
 	listener->references = 1;
 	if (!plan->inherited) {

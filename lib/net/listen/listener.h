@@ -23,6 +23,7 @@ struct gy_listener {
 	uint32_t sockets_max;		/* there are no more, however many loops come */
 	uint32_t stands_max;
 	uint32_t version; /* atomic: grows when workers come or go */
+	bool while_busy;  /* see gy_system_listen_while_busy() */
 	bool inherited;	  /* the sockets are not ours: none is opened beside them */
 	struct {
 		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
@@ -56,7 +57,8 @@ struct gy_listener_plan {
 	uint32_t sockets;
 	uint32_t sockets_max;
 	bool inherited;
-	bool passed; /* they are another process's too */
+	bool while_busy; /* see gy_system_listen_while_busy() */
+	bool passed;	 /* they are another process's too */
 };
 
 /* Without acceptors, with a reference; when there is no memory, none. */
@@ -94,6 +96,11 @@ void gy_listener_closes(struct gy_listener *listener, uint32_t number);
 void gy_listener_tell_begun(struct gy_acceptor_socket *listen_socket);
 void gy_listener_tell_ended(struct gy_acceptor_socket *listen_socket);
 void gy_listener_tell_failed(const struct gy_acceptor_socket *listen_socket, int reason);
+
+/* Without the mutex: as gyre_system_listen(), but connections are accepted also while the system is
+ * short of memory. Whoever serves them bounds their number. */
+int gy_system_listen_while_busy(struct gyre_system *system,
+				const struct gyre_acceptor_options *options);
 
 /* ---- for the floor above, with homes->placing held ---- */
 

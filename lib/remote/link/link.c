@@ -328,6 +328,7 @@ static int add_handlers(struct gyre_channel *channel, struct gy_link *link)
 					.any_name = true };
 	int r = 0;
 
+	gy_channel_exempt(channel);
 	if (tls.context != NULL) {
 		r = link->dialled ? gyre_tls_client_add(channel, GYRE_LAST, &tls)
 				  : gyre_tls_server_add(channel, GYRE_LAST, &tls);

@@ -20,17 +20,26 @@ static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_p
 struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_options *options,
 				     const struct gyre_class *class)
 {
-	struct gyre_node_options node = *options;
-	const struct gyre_system_options system = { .loops = loops,
-						    .loops_max = loops + 1,
-						    .node = &node };
+	struct gyre_system_options system = { .loops = loops, .loops_max = loops + 1 };
+
+	return stranger_open_system(&system, options, class);
+}
+
+struct gyre_address stranger_open_system(struct gyre_system_options *options,
+					 const struct gyre_node_options *its_node,
+					 const struct gyre_class *class)
+{
+	struct gyre_node_options node = *its_node;
 	struct gyre_address address;
 
 	node.id = STRANGER_NODE;
 	node.listen = node.listen == NULL ? "tcp://127.0.0.1:0" : node.listen;
 	node.types = node.types == NULL ? types : node.types;
 	patience_of_node(&node);
-	fixture_open_with(&system);
+	options->loops = options->loops == 0 ? 1 : options->loops;
+	options->node = &node;
+	fixture_open_with(options);
+	options->node = NULL;
 	address = spawn_outside(class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	return address;

@@ -39,6 +39,11 @@ struct gyre_address stranger_open_with(const struct gyre_node_options *options,
 struct gyre_address stranger_open_on(uint32_t loops, const struct gyre_node_options *options,
 				     const struct gyre_class *class);
 
+/* The same with options of the system, which get those of the node. */
+struct gyre_address stranger_open_system(struct gyre_system_options *options,
+					 const struct gyre_node_options *its_node,
+					 const struct gyre_class *class);
+
 /* Until that actor has answered. */
 void stranger_await_answer(struct gyre_address local);
 
