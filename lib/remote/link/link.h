@@ -136,6 +136,7 @@ struct gy_link {
 	uint64_t used_ns;    /* when it was opened, or a message went or came last */
 	uint64_t judged_ns;  /* when the peer was heard, as of the last look at that */
 	uint64_t excused_ns; /* of the time since then: this loop did not listen */
+	uint64_t judge_ns;   /* when it was seen last to show how its peer is */
 	struct gy_one_way back;
 	uint64_t dial_failed_ns;		    /* when a dial failed last */
 	int dial_error;				    /* why */

@@ -54,8 +54,11 @@ static uint64_t silence_of(struct gy_link *link, uint64_t unheard_ns)
 
 void gy_link_excuse_silence(struct gy_link *link)
 {
-	if (!is_judge(link) && gy_load_relaxed(&link->peer->state) == GYRE_NODE_UP) {
-		(void)silence_of(link, UINT64_MAX);
+	uint64_t now_ns = link->links->home->loop.now_ns;
+
+	if (!is_judge(link) && gy_peer_is_alive(link->peer)) {
+		(void)silence_of(link, now_ns - link->judge_ns);
+		link->judge_ns = now_ns;
 	}
 }
 
@@ -128,6 +131,7 @@ static void check_link(struct gy_link *link, uint64_t late_ns)
 								      : GY_WAITING_ALL);
 	}
 	if (is_judge(link)) {
+		link->judge_ns = now_ns;
 		gy_peer_judge(link->links, link->peer, silence_of(link, late_ns));
 		if (gy_load_relaxed(&link->peer->links) > 0 || !gy_peer_is_alive(link->peer)) {
 			gy_link_clear(link, GY_LINK_FLAG_PEER_UNSURE);

@@ -8,6 +8,7 @@
 
 #include "remote/bare.h"
 #include "remote/link/link_dial.h"
+#include "remote/peer/peer_state.h"
 
 static struct bare bare;
 static const uint64_t heartbeat_ns = GYRE_SECONDS(1);
@@ -120,4 +121,40 @@ Test(silence, means_nothing_when_there_was_no_link_as_nobody_had_anything_to_say
 	bare_greet(&bare);
 	cr_expect_eq(state(), GYRE_NODE_UP);
 	bare_hang_up(&bare);
+}
+
+/* Nobody has judged it since. */
+Test(silence, means_nothing_for_a_suspect_that_nobody_has_dialled_since, .init = begin, .fini = end)
+{
+	gy_link_say_close(bare.link);
+	gy_link_close(bare.link);
+	bare_hang_up(&bare);
+	gy_peer_dial_failed(gy_links_of(&bare.rig.home), gy_peer_find(bare.homes.nodes, BARE_PEER));
+	bare_wait(&bare, 10 * down_ns);
+	cr_assert_eq(state(), GYRE_NODE_SUSPECT);
+	bare_dial(&bare);
+	bare_wait(&bare, suspect_ns);
+	cr_expect_eq(state(), GYRE_NODE_SUSPECT, "it has not answered yet");
+	bare_greet(&bare);
+	cr_expect_eq(state(), GYRE_NODE_UP);
+	bare_hang_up(&bare);
+}
+
+Test(silence, of_a_suspect_adds_up_over_dials_between_which_nobody_judges, .init = begin,
+     .fini = end)
+{
+	const uint64_t dial_ns = 2 * heartbeat_ns;
+	uint64_t dials = 0;
+
+	gy_link_say_close(bare.link);
+	gy_link_close(bare.link);
+	bare_hang_up(&bare);
+	while (state() != GYRE_NODE_DOWN) {
+		bare_dial(&bare);
+		bare_wait(&bare, dial_ns);
+		bare_hang_up(&bare);
+		bare_wait(&bare, down_ns);
+		cr_assert_leq(++dials, 2 * down_ns / dial_ns, "it is never found down");
+	}
+	cr_expect_geq(dials, down_ns / dial_ns, "time between dials is excused");
 }
