@@ -137,7 +137,7 @@ static int call(struct gy_link *link, const char *address)
 int gy_link_dial(struct gy_link *link)
 {
 	bool in_pause = gy_timer_is_started(&link->redial);
-	char *address;
+	char *address = NULL;
 	int r;
 
 	if (gy_link_has(link, GY_LINK_FLAG_HAS_CLIENT)) {
@@ -146,8 +146,11 @@ int gy_link_dial(struct gy_link *link)
 	if (link->ctx == NULL && gy_in_flight_reset(link) < 0) {
 		return -ENOMEM;
 	}
-	address = gy_peer_address(link->peer);
-	r = address == NULL ? -EHOSTUNREACH : in_pause ? 0 : call(link, address);
+	r = gy_peer_address(link->peer, &address);
+	if (r == -ENOMEM) {
+		return r; /* which says nothing of the peer */
+	}
+	r = r < 0 || in_pause ? r : call(link, address);
 	gy_memory_put(address);
 	if (r < 0) {
 		gy_peer_unreachable(link, r);

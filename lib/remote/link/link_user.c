@@ -69,8 +69,9 @@ static void log_accepted(struct gy_links *links, const struct ucred *user, int e
 static void log_dialled(const struct gy_link *link, const struct ucred *user, int error)
 {
 	const struct gy_nodes *nodes = link->links->nodes;
-	char *address = gy_peer_address(link->peer);
+	char *address = NULL;
 
+	(void)gy_peer_address(link->peer, &address); /* of which the log does without */
 	gy_log(nodes->log, GYRE_LOG_WARNING,
 	       "node %u: a link to node %u is refused: at %s listens user %u, process %d, and this "
 	       "node runs as user %u: %s; run both as one user, or allow that one (users)",

@@ -79,23 +79,34 @@ static char *copy_text(const char *text)
 	return copy;
 }
 
-char *gy_peer_address(struct gy_peer *peer)
+int gy_peer_address(struct gy_peer *peer, char **ret_address)
 {
-	char *copy;
+	int r = -EHOSTUNREACH;
 
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
-	copy = peer->address == NULL ? NULL : copy_text(peer->address);
+	if (peer->address != NULL) {
+		char *copy = copy_text(peer->address);
+
+		r = copy == NULL ? -ENOMEM : 0;
+		if (r == 0) {
+			*ret_address = copy;
+		}
+	}
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
-	return copy;
+	return r;
 }
 
 void gy_peer_learn_address(struct gy_peer *peer, const char *address)
 {
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
 	if (peer->address == NULL || peer->learnt) {
-		gy_memory_put(peer->address);
-		peer->address = copy_text(address); /* without memory it is learnt the next time */
-		peer->learnt = true;
+		char *copy = copy_text(address);
+
+		if (copy != NULL) { /* else it is learnt the next time */
+			gy_memory_put(peer->address);
+			peer->address = copy;
+			peer->learnt = true;
+		}
 	}
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }

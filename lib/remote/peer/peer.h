@@ -45,8 +45,8 @@ struct gy_peer *gy_peer_get(struct gy_nodes *nodes, uint16_t id);
 /* The first peer with a higher id that can be dialled, as far as is known; 0 for none. Any thread.
  */
 uint16_t gy_peer_next_known(struct gy_nodes *nodes, uint16_t id);
-/* A copy of its address from the heap; NULL when it has none. */
-char *gy_peer_address(struct gy_peer *peer);
+/* A copy of its address from the heap: -EHOSTUNREACH when it has none, -ENOMEM. */
+int gy_peer_address(struct gy_peer *peer, char **ret_address);
 /* Adds a peer that somebody has told of, or gives it another address: -EINVAL,
  * -ENAMETOOLONG, -ENOMEM. Any thread. */
 int gy_peer_add(struct gy_nodes *nodes, const struct gyre_node_peer *told);

@@ -282,6 +282,26 @@ Test(remote_no_memory, tells_the_state_of_each_node)
 	play(&patient, watch_nodes_come);
 }
 
+/* ---- addresses ---- */
+
+Test(remote_no_memory, leaves_a_node_the_address_that_it_has)
+{
+	static const char *const addresses[] = { "tcp://127.0.0.1:1", "tcp://127.0.0.1:2" };
+	struct gy_peer *peer;
+
+	bare_init(&bare, &patient);
+	peer = gy_peer_get(bare.homes.nodes, BARE_PEER);
+	cr_assert_not_null(peer);
+	gy_peer_learn_address(peer, addresses[0]);
+	heap_end_after(0);
+	gy_peer_learn_address(peer, addresses[1]);
+	cr_assert(heap_recover());
+	cr_expect_str_eq(peer->address, addresses[0]);
+	gy_peer_learn_address(peer, addresses[1]);
+	cr_expect_str_eq(peer->address, addresses[1]);
+	bare_fini(&bare);
+}
+
 /* ---- what arrives ---- */
 
 static int count_answer(struct gyre_stack *stack)
@@ -493,6 +513,35 @@ static bool end_what_is_watched(const struct round *round)
 Test(remote_no_memory, tells_the_peer_of_each_end)
 {
 	play(&patient, end_what_is_watched);
+}
+
+/* There is a link, which has no connection and may not be dialled yet. */
+static bool end_what_is_watched_in_pause(const struct round *round)
+{
+	const struct gyre_node_peer peer = { BARE_PEER, "tcp://127.0.0.1:1" };
+	bool lacked;
+
+	bare_accept(&bare);
+	bare_greet(&bare);
+	cr_assert_eq(gy_peer_add(bare.homes.nodes, &peer), 0);
+	gy_timer_start(&bare.rig.home.loop.wheel,
+		       &gy_link_get_dialled(gy_links_of(&bare.rig.home), bare.link->peer)->redial,
+		       GYRE_SECONDS(50));
+	put(&gy_type_watch, GY_MAIL_EVENT, bare.adder, 1);
+	bare_wait(&bare, 1);
+	begin_to_lack(round);
+	gy_house_request_stop(gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
+	bare_wait(&bare, GYRE_MILLISECONDS(5));
+	lacked = recover();
+	bare_wait(&bare, GYRE_MILLISECONDS(10));
+	cr_assert_eq(count_waiting(), 1, "round %u", round->number);
+	cr_assert_eq(bare_count_said(&bare, GY_WIRE_REACH, 0), 0, "round %u", round->number);
+	return lacked;
+}
+
+Test(remote_no_memory, keeps_each_end_for_a_link_in_a_pause)
+{
+	play(&patient, end_what_is_watched_in_pause);
 }
 
 /* The link breaks for lack of memory, and there is no next one for an end to wait for. */
