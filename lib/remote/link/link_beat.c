@@ -89,6 +89,9 @@ static void check_connection(struct gy_link *link, uint64_t now_ns, uint64_t lat
 {
 	const struct gyre_node_options *options = &link->links->nodes->options;
 
+	if (link->stage == GY_LINK_STAGE_ENDED) {
+		return; /* the channel bounds how long that takes */
+	}
 	link->heard_ns += lesser(late_ns, now_ns - link->heard_ns);
 	if (!gy_link_can_send(link)) {
 		if (now_ns - link->opened_ns > options->greeting_ns) {

@@ -10,6 +10,7 @@
 
 #include "remote/bare.h"
 #include "remote/message/outgoing.h"
+#include "remote/node.h"
 
 enum { HEARD_BYTES = 1 << 16 };
 
@@ -187,6 +188,20 @@ Test(dialler, closes_a_link_that_has_carried_nothing, .init = begin, .fini = end
 	bare_greet(&bare);
 	bare_wait(&bare, idle_ns + beat_ns);
 	expect_closed();
+}
+
+/* However long that takes: the channel has bounds for it. */
+Test(dialler, lets_a_link_that_it_has_closed_end_in_good_order, .init = begin, .fini = end)
+{
+	struct gy_frame last_sent;
+
+	bare_dial(&bare);
+	bare_greet(&bare);
+	bare_wait(&bare, idle_ns + beat_ns);
+	cr_assert(has_said(GY_WIRE_CLOSE, &last_sent));
+	bare_wait(&bare, bare.homes.nodes->options.greeting_ns + beat_ns);
+	cr_expect_eq(bare.rig.channel.reason, 0, "%d", bare.rig.channel.reason);
+	bare_hang_up(&bare);
 }
 
 Test(dialler, closes_no_link_before_the_peer_has_taken_all, .init = begin, .fini = end)
