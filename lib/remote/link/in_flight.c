@@ -4,9 +4,9 @@
  * vain: the actors here whose asks those were at once, those of the peer whose answers they were
  * when there is a link again.
  *
- * A peer says how many bytes it has taken. What is a frame by itself is known by where it ends
- * among such frames, a large one by how many of them came before its last fragment. Fragments that
- * go in between only make an item stay longer.
+ * A peer says how many bytes it has taken. Fragments leave only when no whole frame waits, so where
+ * a frame ends among all bytes is known when it is queued: behind the frames that were queued and
+ * the fragments that had left by then. A large message ends with its last fragment.
  */
 #include "remote/link/in_flight.h"
 
@@ -72,7 +72,7 @@ void gy_in_flight_add(struct gy_link *link, const struct gy_frame *frame)
 {
 	struct gy_in_flight_item item = item_of(frame);
 
-	item.end = link->queued_bytes - link->parcel_bytes;
+	item.end = link->queued_bytes - link->parcel_bytes + link->fragment_bytes;
 	gy_in_flight_put(&link->in_flight, item);
 }
 
@@ -86,8 +86,7 @@ void gy_in_flight_acknowledge(struct gy_link *link)
 	while (unknown > 0) {
 		uint32_t half = unknown / 2;
 
-		if (at(in_flight, arrived + half)->end + link->fragment_bytes <=
-		    link->credited_bytes) {
+		if (at(in_flight, arrived + half)->end <= link->credited_bytes) {
 			arrived += half + 1;
 			unknown -= half + 1;
 		} else {
@@ -172,5 +171,6 @@ void gy_in_flight_check(const struct gy_link *link)
 		gy_assert(at(in_flight, i)->end >= end);
 		end = at(in_flight, i)->end;
 	}
-	gy_assert(!gy_link_can_send(link) || end <= link->queued_bytes - link->parcel_bytes);
+	gy_assert(!gy_link_can_send(link) ||
+		  end <= link->queued_bytes - link->parcel_bytes + link->fragment_bytes);
 }

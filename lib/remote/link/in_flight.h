@@ -14,7 +14,7 @@ struct gy_link;
 
 /* An ask or an answer that is on its way. */
 struct gy_in_flight_item {
-	uint64_t end; /* where it does, in the bytes of frames that are no fragments */
+	uint64_t end; /* where it does, in the bytes that the link sends */
 	uint64_t ask_id;
 	uint32_t slot; /* of who asks, here or there */
 	uint32_t cookie;

@@ -306,7 +306,8 @@ static inline void note_in_flight(struct gy_link *link, const struct gyre_mail *
 
 	gy_in_flight_put(&link->in_flight,
 			 (struct gy_in_flight_item){
-				 .end = link->queued_bytes + bytes - link->parcel_bytes,
+				 .end = link->queued_bytes + bytes - link->parcel_bytes +
+					link->fragment_bytes,
 				 .ask_id = mail->ask_id,
 				 .slot = ask ? mail->from.slot : to.slot & gy_slot_mask,
 				 .cookie = ask ? mail->from.cookie : to.cookie,
