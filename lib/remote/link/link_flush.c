@@ -62,7 +62,7 @@ static void write_messages(struct gy_link *link, struct gyre_buffer *data)
 /* No more than makes the channel unwritable: links do not go up to its limit. */
 static bool flush_frames(struct gy_link *link)
 {
-	size_t max = gyre_context_channel(link->ctx)->write_high_bytes;
+	size_t max = (size_t)gyre_context_channel(link->ctx)->write_high_bytes + 1;
 	struct gyre_buffer *front = link->out;
 
 	if (gyre_buffer_bytes(link->out) <= max) {
