@@ -44,7 +44,7 @@ struct bounded {
 static int check_all(const struct gyre_node_options *o, const struct gy_log *log)
 {
 	const struct bounded all[] = {
-		{ "link_bytes_max", o->link_bytes_max, 1 << 16, 1 << 30 },
+		{ "link_bytes_max", o->link_bytes_max, GY_WINDOW_BYTES_MIN, 1 << 30 },
 		{ "message_bytes_max", o->message_bytes_max, 64, 1 << 24 },
 		{ "listen_wait_ns", o->listen_wait_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(60) },
 		{ "greetings_max", o->greetings_max, 1, 1 << 16 },

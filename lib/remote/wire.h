@@ -373,6 +373,11 @@ static inline int gy_wire_errno(uint32_t said)
 	return error < 0 && error >= -GY_WIRE_ERRNO_MAX ? error : -EPROTO;
 }
 
+/* ---- windows ---- */
+
+/* The least that a node may have, by its options. */
+enum { GY_WINDOW_BYTES_MIN = 1 << 16 };
+
 /* ---- whether the dialler can be dialled ---- */
 
 struct gy_reach {

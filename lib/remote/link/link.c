@@ -43,6 +43,7 @@
 #include "remote/link/link_user.h"
 #include "remote/message/fragments.h"
 #include "remote/message/outgoing.h"
+#include "remote/message/receive.h"
 #include "remote/node.h"
 #include "remote/peer/peer_life.h"
 #include "remote/peer/peer_state.h"
@@ -388,6 +389,19 @@ int gy_link_init_channel(struct gyre_channel *channel, void *arg)
 	return r < 0 ? r : add_handlers(channel, link);
 }
 
+/*
+ * How much may be on its way. A peer credits whole frames, and not before they are a share of its
+ * window: the least window that a node may have is not enough for that share and the largest frame.
+ * One that says less than any node may is taken at its word.
+ */
+static uint64_t window_of(uint64_t bytes)
+{
+	uint64_t enough_bytes =
+		bytes / GY_CREDIT_SHARE + GY_WIRE_HEAD_BYTES_MAX + GY_WIRE_BODY_BYTES_MAX;
+
+	return bytes >= GY_WINDOW_BYTES_MIN && bytes < enough_bytes ? enough_bytes : bytes;
+}
+
 void gy_link_open(struct gy_link *link)
 {
 	struct gy_links *links = link->links;
@@ -401,7 +415,7 @@ void gy_link_open(struct gy_link *link)
 	gy_link_set(link, GY_LINK_FLAG_COUNTED_OPEN);
 	gy_link_set(link, GY_LINK_FLAG_GREETED);
 	link->life_mark = gy_life_code(link->life) << GY_LIFE_SHIFT;
-	link->window_bytes = link->theirs.window_bytes;
+	link->window_bytes = window_of(link->theirs.window_bytes);
 	link->queued_bytes_max = links->nodes->options.link_bytes_max;
 	link->message_bytes_max = links->nodes->options.message_bytes_max;
 	if (link->theirs.message_bytes_max < link->message_bytes_max) {

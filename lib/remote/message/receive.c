@@ -32,12 +32,10 @@
 #include "remote/peer/one_way.h"
 #include "remote/types.h"
 
-enum { CREDIT_BYTES = 16 };
 enum {
-	/* The part of the window that is credited at once, */
-	CREDIT_SHARE = 16,
-	/* or the asks and answers: the peer keeps a note of each until then, and what it keeps
-	 * should fit into its cache. */
+	CREDIT_BYTES = 16,
+	/* Asks and answers that are credited at once, too: the peer keeps a note of each until
+	 * then, and what it keeps should fit into its cache. */
 	CREDIT_TRACKED = 2048,
 };
 
@@ -527,7 +525,7 @@ void gy_receive_credit_if_due(struct gy_link *link)
 		window = link->theirs.window_bytes;
 	}
 	if (link->stage == GY_LINK_STAGE_OPEN && !link->dialled &&
-	    (link->consumed_bytes - link->announced_bytes >= window / CREDIT_SHARE ||
+	    (link->consumed_bytes - link->announced_bytes >= window / GY_CREDIT_SHARE ||
 	     link->uncredited_tracked >= CREDIT_TRACKED) &&
 	    link->consumed_bytes > link->announced_bytes) {
 		gy_receive_send_credit(link);

@@ -10,6 +10,9 @@
 
 struct gy_link;
 
+/* The part of the window that is credited at once. */
+enum { GY_CREDIT_SHARE = 16 };
+
 /* Takes a frame that came over an open link, @bytes long there; a negative errno ends the link. */
 int gy_receive(struct gy_link *link, struct gy_frame *frame, uint32_t bytes);
 /* Tells the peer how much has been taken. */

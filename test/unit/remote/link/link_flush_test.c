@@ -1,5 +1,6 @@
 /*
- * How much of what waits a link gives to its channel: no more than makes that unwritable.
+ * How much of what waits a link gives to its channel: no more than makes that unwritable, and
+ * enough for the peer to take a whole frame.
  */
 #include <criterion/criterion.h>
 
@@ -11,9 +12,12 @@
 #include "actor/mail/send.h"
 #include "channel/channel.h"
 #include "remote/bare.h"
+#include "remote/link/link_flush.h"
 
 enum {
 	HIGH_BYTES = 65536,
+	LEAST_WINDOW_BYTES = 65536,
+	HEARD_BYTES = 1 << 18,
 	FRAGMENT_BYTES_MAX = GY_WIRE_BODY_BYTES_MAX + GY_WIRE_HEAD_BYTES_MAX
 };
 
@@ -58,6 +62,16 @@ static void say(size_t letters)
 	(void)gy_send_away(&bare.rig.home, there, mail);
 }
 
+/* As when the kernel has taken all. */
+static void take_out(void)
+{
+	static unsigned char bytes[HEARD_BYTES];
+
+	(void)bare_hear(&bare, bytes, sizeof(bytes));
+	gy_channel_set_output(&bare.rig.channel, 0, GY_OUTPUT_UNWRITABLE);
+	gy_link_flush(bare.link);
+}
+
 Test(link_flush, of_frames_goes_just_over_the_high_mark_whatever_the_cap)
 {
 	begin_with(1 << 22);
@@ -80,5 +94,19 @@ Test(link_flush, of_fragments_goes_over_the_high_mark_by_one_whatever_the_cap)
 	cr_expect_not(gyre_channel_is_writable(&bare.rig.channel));
 	cr_expect_leq(gyre_channel_queued_bytes(&bare.rig.channel),
 		      HIGH_BYTES + FRAGMENT_BYTES_MAX);
+	end();
+}
+
+/* Of a part the peer would give no credit. */
+Test(link_flush, goes_to_the_end_of_the_largest_frame_with_the_least_window)
+{
+	const size_t letters = GY_WIRE_BODY_BYTES_MAX - sizeof(uint32_t);
+
+	begin_with(LEAST_WINDOW_BYTES);
+	say(letters);
+	bare_wait(&bare, 1);
+	cr_assert_eq(bare.link->fragments_count, 0, "it is one frame");
+	take_out();
+	cr_expect_eq(bare.link->sent_bytes, bare.link->queued_bytes);
 	end();
 }
