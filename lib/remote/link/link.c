@@ -191,6 +191,16 @@ static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 	}
 }
 
+void gy_link_examine(struct gy_links *links, struct gy_peer *peer)
+{
+	struct gy_link *link = gy_link_get_dialled(links, peer);
+
+	if (link != NULL) {
+		gy_link_excuse_silence(link); /* nobody has judged it lately */
+		examine_peer(links, peer);
+	}
+}
+
 /* The link was open. Whoever watches there is told, and the peer examined if it has no other. */
 static void closed_after_open(struct gy_link *link)
 {

@@ -21,6 +21,7 @@
 #include "actor/stack/stack.h"
 #include "base/memory/memory.h"
 #include "remote/id_table.h"
+#include "remote/link/link.h"
 #include "remote/link/links.h"
 #include "remote/node.h"
 #include "remote/peer/peer.h"
@@ -397,6 +398,21 @@ static void catch_up_present(struct gy_links *links)
 	}
 }
 
+/* Links that were closed since nobody used them: from now on it matters whether the peer lives. */
+static void examine_unlinked(struct gy_links *links)
+{
+	struct gy_nodes *nodes = links->nodes;
+	uint16_t id = links->draining ? 0 : gy_peer_next_known(nodes, 0);
+
+	for (; id != 0; id = gy_peer_next_known(nodes, id)) {
+		struct gy_peer *peer = gy_peer_find(nodes, id);
+
+		if (gy_peer_is_alive(peer) && gy_load_relaxed(&peer->links) == 0) {
+			gy_link_examine(links, peer);
+		}
+	}
+}
+
 int gyre_node_watch(struct gyre_stack *stack)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -413,5 +429,8 @@ int gyre_node_watch(struct gyre_stack *stack)
 		catch_up_present(gy_links_of(s->home));
 	}
 	(void)pthread_mutex_unlock(&links->nodes->mutex);
+	if (r == 0) {
+		examine_unlinked(gy_links_of(s->home));
+	}
 	return r < 0 ? r : 0;
 }
