@@ -5,8 +5,10 @@
  * the one before.
  *
  * A link dials when there is something to say; and again while it has been used lately, while
- * somebody watches an actor there or nodes at all, and while it is not known what has become of a
- * peer whose links broke. So whatever waits has a dial, or a pause before one, to wait for.
+ * somebody watches an actor there or nodes at all, while it is not known what has become of a peer
+ * whose links broke, and while a peer that lives has not confirmed all: what it watches here may
+ * have ended, and it watches anew only when the next link comes. So whatever waits has a dial, or a
+ * pause before one, to wait for.
  *
  * A loop that does not take part, because it retires or has not been announced yet, dials nobody.
  */
@@ -40,6 +42,7 @@ static bool is_wanted(const struct gy_link *link)
 
 	return link->waiting != NULL || gy_link_has(link, GY_LINK_FLAG_PINNED) ||
 	       gy_link_has(link, GY_LINK_FLAG_PEER_UNSURE) ||
+	       (gy_link_has(link, GY_LINK_FLAG_UNACKNOWLEDGED) && gy_peer_is_alive(link->peer)) ||
 	       gy_load_relaxed(&nodes->watchers_count) > 0 ||
 	       link->links->home->loop.now_ns - link->used_ns <= nodes->options.idle_ns;
 }

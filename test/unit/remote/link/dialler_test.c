@@ -272,6 +272,26 @@ Test(dialler, tries_again_for_what_is_owed_when_there_is_no_connection, .init = 
 	bare_forget(&bare);
 }
 
+/* Who has lost the end of an actor with the link watches it anew when the next one comes. */
+Test(dialler, tries_again_after_a_loss_as_long_as_the_peer_lives, .init = begin, .fini = end)
+{
+	struct gy_link *link;
+
+	dial_and_say_one();
+	link = bare.link;
+	bare_hang_up(&bare);
+	link->peer->links = 1; /* one of its own is open */
+	gy_timer_start(&bare.rig.home.loop.wheel, &link->redial, GYRE_SECONDS(1));
+	bare_wait(&bare, 4 * idle_ns);
+	cr_assert_not(gy_link_has(link, GY_LINK_FLAG_PEER_UNSURE));
+	cr_expect(gy_timer_is_started(&link->redial));
+	link->peer->links = 0;
+	link->peer->state = GYRE_NODE_DOWN;
+	bare_wait(&bare, bare.homes.nodes->options.redial_max_ns);
+	cr_expect_not(gy_timer_is_started(&link->redial));
+	bare_forget(&bare);
+}
+
 Test(dialler, dials_nobody_on_a_loop_that_does_not_take_part, .init = begin, .fini = end)
 {
 	struct gy_links *links = gy_links_of(&bare.rig.home);
