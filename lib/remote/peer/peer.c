@@ -99,7 +99,7 @@ int gy_peer_address(struct gy_peer *peer, char **ret_address)
 void gy_peer_learn_address(struct gy_peer *peer, const char *address)
 {
 	(void)pthread_mutex_lock(&peer->nodes->mutex);
-	if (peer->address == NULL || peer->learnt) {
+	if (!peer->left && (peer->address == NULL || peer->learnt)) {
 		char *copy = copy_text(address);
 
 		if (copy != NULL) { /* else it is learnt the next time */
@@ -137,6 +137,7 @@ int gy_peer_add(struct gy_nodes *nodes, const struct gyre_node_peer *told)
 
 		peer->address = address;
 		peer->learnt = false;
+		peer->left = told->address == NULL;
 		address = before;
 	}
 	(void)pthread_mutex_unlock(&nodes->mutex);

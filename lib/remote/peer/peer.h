@@ -20,6 +20,7 @@ struct gy_peer {
 	uint16_t id;
 	char *address;	      /* NULL: it has come, and cannot be dialled */
 	bool learnt;	      /* the address is where it came from, and nobody told of it */
+	bool left;	      /* it was told of as that: an address is told of, or there is none */
 	uint64_t incarnation; /* atomic; written under the mutex */
 	struct gy_lives lives;
 	struct gy_peer_task *peer_tasks; /* by loop */
@@ -52,7 +53,7 @@ int gy_peer_address(struct gy_peer *peer, char **ret_address);
 int gy_peer_add(struct gy_nodes *nodes, const struct gyre_node_peer *told);
 /* All loops have ended: frees all peers. */
 void gy_peers_fini(struct gy_nodes *nodes);
-/* Gives it the address that it came from, unless somebody has told of one. */
+/* Gives it the address that it came from, unless somebody has told of one, or that it has left. */
 void gy_peer_learn_address(struct gy_peer *peer, const char *address);
 
 #endif
