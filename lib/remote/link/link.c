@@ -44,6 +44,7 @@
 #include "remote/message/fragments.h"
 #include "remote/message/outgoing.h"
 #include "remote/message/receive.h"
+#include "remote/message/unlinked.h"
 #include "remote/node.h"
 #include "remote/peer/peer_life.h"
 #include "remote/peer/peer_state.h"
@@ -326,6 +327,9 @@ struct gy_link *gy_link_get_dialled(struct gy_links *links, struct gy_peer *peer
 			gy_list_remove(&link->item);
 			gy_memory_put(link);
 			link = NULL;
+		}
+		if (link != NULL) {
+			gy_unlinked_adopt(link);
 		}
 	}
 	return link;

@@ -12,6 +12,7 @@
 #include "remote/link/link_flush.h"
 #include "remote/message/fragments.h"
 #include "remote/message/outgoing.h"
+#include "remote/message/unlinked.h"
 #include "remote/node.h"
 #include "remote/peer/peer_life.h"
 #include "remote/peer/peer_state.h"
@@ -24,6 +25,7 @@ void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_hom
 	gy_list_init(&links->all);
 	gy_links_init_beat(links);
 	gy_states_init(links);
+	gy_unlinked_init(links);
 	home->loop.own_links = links;
 }
 
@@ -95,6 +97,7 @@ void gy_links_drain(struct gy_links *links)
 
 	links->draining = true;
 	gy_timer_stop(&links->home->loop.wheel, &links->beat);
+	gy_unlinked_drop(links);
 	for (; item != &links->all; item = item->next) {
 		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 

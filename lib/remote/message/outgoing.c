@@ -140,13 +140,24 @@ static void update_direct(struct gy_link *link)
 
 /* ---- mail that waits ---- */
 
-/* The receiver of mail that waits stands in fields that nobody else reads now. */
-static void note_receiver(struct gyre_mail *mail, struct gyre_address to)
+void gy_outgoing_note_receiver(struct gyre_mail *mail, struct gyre_address to)
 {
 	mail->to_slot = to.slot;
 	mail->to_cookie = to.cookie;
 	mail->node.ahead = (int32_t)to.life;
 	mail->from.node = to.loop;
+}
+
+struct gyre_address gy_outgoing_take_receiver(struct gyre_mail *mail, uint16_t own_node)
+{
+	const struct gyre_address to = { .slot = mail->to_slot,
+					 .cookie = mail->to_cookie,
+					 .loop = mail->from.node,
+					 .life = (uint32_t)mail->node.ahead };
+
+	mail->from.node = mail->from.cookie == 0 ? 0 : own_node;
+	mail->node.ahead = 0;
+	return to;
 }
 
 uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node)
@@ -159,7 +170,7 @@ uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node)
  * next connection, ahead of all other mail. */
 static int wait_first(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
-	note_receiver(mail, to);
+	gy_outgoing_note_receiver(mail, to);
 	if (link->waiting == NULL) {
 		link->waiting_last = &mail->node;
 		link->waiting_since_ns = link->links->home->loop.now_ns;
@@ -183,7 +194,7 @@ int gy_outgoing_wait(struct gy_link *link, struct gyre_address to, struct gyre_m
 		link->waiting_since_ns = link->links->home->loop.now_ns;
 	}
 	link->waiting_bytes += bytes;
-	note_receiver(mail, to);
+	gy_outgoing_note_receiver(mail, to);
 	mail->node.next = NULL;
 	if (link->waiting == NULL) {
 		link->waiting = &mail->node;
@@ -199,13 +210,8 @@ static struct gyre_mail *take_waiting(struct gy_link *link, struct gyre_address 
 	struct gyre_mail *mail = gy_mail_of(link->waiting);
 
 	link->waiting = mail->node.next;
-	*ret_to = (struct gyre_address){ .slot = mail->to_slot,
-					 .cookie = mail->to_cookie,
-					 .loop = mail->from.node,
-					 .node = link->peer->id,
-					 .life = (uint32_t)mail->node.ahead };
-	mail->from.node = mail->from.cookie == 0 ? 0 : link->links->home->node;
-	mail->node.ahead = 0;
+	*ret_to = gy_outgoing_take_receiver(mail, link->links->home->node);
+	ret_to->node = link->peer->id;
 	return mail;
 }
 

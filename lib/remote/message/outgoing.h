@@ -16,6 +16,10 @@ int gy_outgoing_send(struct gy_link *link, struct gyre_address to, struct gyre_m
 int gy_outgoing_wait(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail);
 /* The share of one waiting mail in link->waiting_bytes. */
 uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node);
+/* Where mail goes that waits stands in fields that nobody else reads now: notes that, but for the
+ * node, and reads it, with which the mail is as before. */
+void gy_outgoing_note_receiver(struct gyre_mail *mail, struct gyre_address to);
+struct gyre_address gy_outgoing_take_receiver(struct gyre_mail *mail, uint16_t own_node);
 /* The link is open: mail that waits for it is sent. */
 void gy_outgoing_send_waiting(struct gy_link *link);
 

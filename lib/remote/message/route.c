@@ -12,6 +12,7 @@
 #include "remote/message/forward.h"
 #include "remote/message/mail_loss.h"
 #include "remote/message/outgoing.h"
+#include "remote/message/unlinked.h"
 #include "remote/peer/one_way.h"
 #include "remote/peer/peer_life.h"
 
@@ -107,6 +108,9 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 	} else if (link == NULL && error == -EHOSTUNREACH && mail->node.kind != GY_MAIL_NOTICE &&
 		   mail->node.kind != GY_MAIL_ASK) {
 		gy_peer_answer_lost(links, to.node, error);
+	} else if (link == NULL && error == -ENOMEM && gy_unlinked_may_wait(mail)) {
+		gy_unlinked_keep(links, to, mail);
+		return 0;
 	}
 	return link == NULL ? gy_mail_loss(links->home, to, mail, error)
 			    : gy_outgoing_wait(link, to, mail);

@@ -37,6 +37,10 @@ struct gy_peer_task {
 	struct gy_timer again;
 	uint32_t lacking;
 	uint64_t asked_until; /* the asks that fail are no newer */
+	/* Mail of the loop that waits for memory for a link; see unlinked.c. */
+	struct gy_list unlinked_item; /* in links->unlinked, with such mail */
+	struct gy_node *unlinked;     /* NULL for none */
+	struct gy_node *unlinked_last;
 };
 
 /*

@@ -544,6 +544,54 @@ Test(remote_no_memory, keeps_each_end_for_a_link_in_a_pause)
 	play(&patient, end_what_is_watched_in_pause);
 }
 
+/* The link itself, and then its place among those of the loop. */
+Test(remote_no_memory, keeps_an_end_until_there_is_memory_for_a_link)
+{
+	for (uint32_t number = 0; number < 2; number++) {
+		const struct round round = { .number = number };
+
+		bare_init(&bare, &patient);
+		bare_accept(&bare);
+		bare_greet(&bare);
+		put(&gy_type_watch, GY_MAIL_EVENT, bare.adder, 1);
+		bare_wait(&bare, 1);
+		begin_to_lack(&round);
+		gy_house_request_stop(
+			gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
+		bare_wait(&bare, GYRE_MILLISECONDS(5));
+		cr_assert(recover());
+		bare_wait(&bare, GYRE_MILLISECONDS(10));
+		cr_assert_not_null(
+			gy_id_table_find(&gy_links_of(&bare.rig.home)->dialled, BARE_PEER));
+		cr_assert_eq(count_waiting(), 1, "round %u", number);
+		bare_hang_up(&bare);
+		bare_forget(&bare);
+		bare_fini(&bare);
+	}
+}
+
+Test(remote_no_memory, keeps_no_end_without_a_link_when_the_node_stops)
+{
+	const struct round round = { .number = 0 };
+
+	bare_init(&bare, &patient);
+	bare_accept(&bare);
+	bare_greet(&bare);
+	put(&gy_type_watch, GY_MAIL_EVENT, bare.adder, 1);
+	bare_wait(&bare, 1);
+	begin_to_lack(&round);
+	gy_house_request_stop(gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
+	bare_wait(&bare, 1);
+	cr_assert_not(gy_list_empty(&gy_links_of(&bare.rig.home)->unlinked));
+	gy_links_drain(gy_links_of(&bare.rig.home));
+	cr_expect(gy_list_empty(&gy_links_of(&bare.rig.home)->unlinked));
+	cr_expect_eq(bare_sums(&bare).dropped[GYRE_DROP_SHUTDOWN], 1);
+	cr_assert(recover());
+	bare_hang_up(&bare);
+	bare_forget(&bare);
+	bare_fini(&bare);
+}
+
 /* The link breaks for lack of memory, and there is no next one for an end to wait for. */
 static bool end_what_is_watched_in_drain(const struct round *round)
 {
