@@ -37,9 +37,8 @@ static const struct gyre_type type_order = {
 	.name = "timer", .id = 0x2d, .bytes = sizeof(struct order), .destroy = destroy_order
 };
 
-static int obey(struct gyre_stack *stack)
+static int carry_out(struct gyre_stack *stack, struct order *order)
 {
-	struct order *order = (struct order *)gyre_payload(gy_stack_of(stack)->mail);
 	struct gyre_mail *mail = order->mail;
 	uint64_t now_ns = gy_clock_machine_ns();
 	const struct gyre_timer_options options = {
@@ -56,6 +55,15 @@ static int obey(struct gyre_stack *stack)
 	order->mail = NULL;
 	r = gyre_send_after(stack, order->key, order->to, mail, &options);
 	return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
+}
+
+/* The keeper is the sender of what it sends, so it may be told anything. */
+static int obey(struct gyre_stack *stack)
+{
+	if (gyre_message_as(stack, &type_order) == NULL) {
+		return gyre_throw(stack, -EPROTO);
+	}
+	return carry_out(stack, (struct order *)gyre_payload(gy_stack_of(stack)->mail));
 }
 
 /* What fails is logged, and the other timers go on. */

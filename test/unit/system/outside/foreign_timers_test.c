@@ -93,6 +93,32 @@ Test(outside_timer, that_waits_when_the_system_ends_leaves_a_dead_letter)
 		     1);
 }
 
+struct letter_of_thanks {
+	uint64_t words[8];
+};
+GYRE_MESSAGE(letter_of_thanks, 0x1201);
+
+static int thank(struct gyre_stack *stack)
+{
+	expect(gyre_notify(stack, gyre_sender(stack),
+			   gyre_new(stack, letter_of_thanks, { 1, 2, 3, 4, 5, 6, 7, 8 })) == 0);
+	return hear(stack);
+}
+
+static const struct gyre_class thanking_class = { .name = "thanking", .behaviour.notice = thank };
+
+Test(outside_timer, goes_on_when_its_notice_is_answered_by_one)
+{
+	struct gyre_address hearer = open_running(2);
+	struct gyre_address thanking = spawn_outside(&thanking_class, 0);
+
+	cr_assert_eq(send_after(1, thanking, 1, 0), 0);
+	wait_until_heard(1);
+	cr_assert_eq(send_after(2, hearer, 1, 0), 0);
+	wait_until_heard(2);
+	stop_and_close();
+}
+
 static const struct gyre_address *asked;
 
 static void *send_many(void *arg)
