@@ -70,11 +70,6 @@ struct gyre_system {
 	uint32_t starting; /* atomic; changes under @mutex */
 	pthread_cond_t gate_condition;
 	uint32_t entered;
-	enum {
-		GY_GATE_CLOSED,
-		GY_GATE_OPEN,
-		GY_GATE_ABANDONED
-	} gate;		 /* no loop turns before all can */
 	int error;	 /* atomic: the first that a loop met with */
 	int ended_fd;	 /* readable when all loops have ended */
 	int exit_status; /* atomic: of the program, if gyre_main() runs it */

@@ -46,15 +46,16 @@ static void entered(struct gy_worker *worker, int r)
 }
 
 /* Waits until all loops have entered, or one could not. */
-static bool may_turn(struct gyre_system *system)
+static bool may_turn(struct gy_worker *worker)
 {
+	struct gyre_system *system = worker->system;
 	bool may;
 
 	(void)pthread_mutex_lock(&system->mutex);
-	while (system->gate == GY_GATE_CLOSED) {
+	while (worker->gate == GY_GATE_CLOSED) {
 		(void)pthread_cond_wait(&system->gate_condition, &system->mutex);
 	}
-	may = system->gate == GY_GATE_OPEN;
+	may = worker->gate == GY_GATE_OPEN;
 	(void)pthread_mutex_unlock(&system->mutex);
 	return may;
 }
@@ -121,14 +122,13 @@ bool gy_worker_turn(struct gy_worker *worker)
 static void *run_loop(void *arg)
 {
 	struct gy_worker *worker = (struct gy_worker *)arg;
-	struct gyre_system *system = worker->system;
 	struct gy_loop *loop = &worker->home->loop;
 	int r;
 
 	gy_thread_name_number("loop", loop->index);
 	r = gy_worker_enter(worker);
 	entered(worker, r);
-	if (r < 0 || !may_turn(system)) {
+	if (r < 0 || !may_turn(worker)) {
 		if (r == 0) {
 			gy_worker_leave(worker);
 		}
@@ -155,11 +155,20 @@ static void init_worker(struct gyre_system *system, uint32_t index)
 	*worker = (struct gy_worker){ .system = system, .home = &system->homes.homes[index] };
 }
 
-static void open_gate(struct gyre_system *system, bool open)
+/* Behind the loops that live there is a gap, for those that may come, and then those of one actor
+ * each. */
+static uint32_t next_place(const struct gyre_system *system, uint32_t index)
+{
+	return index + 1 == system->resizing.living ? system->options.loops_max : index + 1;
+}
+
+static void open_gates(struct gyre_system *system, uint32_t from, uint32_t to, bool open)
 {
 	(void)pthread_mutex_lock(&system->mutex);
-	gy_assert(system->gate == GY_GATE_CLOSED);
-	system->gate = open ? GY_GATE_OPEN : GY_GATE_ABANDONED;
+	for (uint32_t i = from; i < to; i = next_place(system, i)) {
+		gy_assert(system->workers[i].gate == GY_GATE_CLOSED);
+		system->workers[i].gate = open ? GY_GATE_OPEN : GY_GATE_ABANDONED;
+	}
 	(void)pthread_cond_broadcast(&system->gate_condition);
 	(void)pthread_mutex_unlock(&system->mutex);
 }
@@ -205,28 +214,31 @@ static int start_thread(struct gyre_system *system, uint32_t index)
 int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to)
 {
 	uint32_t started = from;
+	uint32_t count = 0;
 	int r = 0;
 
 	gy_assert(from < to && to <= gy_system_places(system));
 	gy_assert(gy_current_worker() == NULL || gy_current_worker()->system != system);
 	(void)pthread_mutex_lock(&system->mutex);
-	system->entered = from;
-	system->gate = GY_GATE_CLOSED;
+	system->entered = 0;
 	(void)pthread_mutex_unlock(&system->mutex);
 	while (started < to && r == 0) {
 		r = start_thread(system, started);
-		started += r == 0;
+		if (r == 0) {
+			count++;
+			started = next_place(system, started);
+		}
 	}
 	(void)pthread_mutex_lock(&system->mutex);
-	while (system->entered < started) {
+	while (system->entered < count) {
 		(void)pthread_cond_wait(&system->entered_condition, &system->mutex);
 	}
 	(void)pthread_mutex_unlock(&system->mutex);
-	for (uint32_t i = from; i < started && r == 0; i++) {
+	for (uint32_t i = from; i < started && r == 0; i = next_place(system, i)) {
 		r = system->workers[i].error;
 	}
-	open_gate(system, r == 0);
-	for (uint32_t i = from; i < started && r < 0; i++) {
+	open_gates(system, from, started, r == 0);
+	for (uint32_t i = from; i < started && r < 0; i = next_place(system, i)) {
 		if (has_thread(system, i)) {
 			(void)pthread_join(system->workers[i].thread, NULL);
 			system->workers[i].started = false;
@@ -313,19 +325,12 @@ static int start_log(struct gyre_system *system)
 	return r;
 }
 
-/* Those that do not run take no part in the end. */
-static int start_pinned(struct gyre_system *system)
+static int start_threads(struct gyre_system *system)
 {
-	uint32_t from = system->options.loops_max;
-	int r = 0;
+	bool has_pinned = system->options.loops_pinned > 0;
 
-	if (system->options.loops_pinned > 0) {
-		r = gy_threads_start(system, from, gy_system_places(system));
-	}
-	if (r < 0) {
-		system->resizing.pinned = 0;
-	}
-	return r;
+	return gy_threads_start(system, 0,
+				has_pinned ? gy_system_places(system) : system->resizing.living);
 }
 
 static int start(struct gyre_system *system)
@@ -343,14 +348,9 @@ static int start(struct gyre_system *system)
 		return r;
 	}
 	gy_watchdog_start(system);
-	r = gy_threads_start(system, 0, system->resizing.living);
+	r = start_threads(system);
 	if (r < 0) {
 		gy_foreign_asks_set_stage(system, GY_STAGE_END);
-		end_at_once(system, r);
-		return r;
-	}
-	r = start_pinned(system);
-	if (r < 0) {
 		end_at_once(system, r);
 		return r;
 	}

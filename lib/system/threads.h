@@ -16,10 +16,15 @@
 
 struct gyre_system;
 
+/* No loop turns before all that start with it can. Each has a gate of its own, for the next start
+ * may begin before a thread has seen that its gate is open. */
+enum gy_gate { GY_GATE_CLOSED, GY_GATE_OPEN, GY_GATE_ABANDONED };
+
 struct gy_worker {
 	struct gyre_system *system;
 	struct gy_home *home;
 	pthread_t thread;
+	enum gy_gate gate; /* under the mutex of the system */
 	bool started;
 	bool draining;
 	bool aborted;
@@ -42,7 +47,8 @@ void gy_system_join(struct gyre_system *system);
 void gy_system_opened(struct gy_homes *homes);
 /* Waits while the system is being started, unless on the thread of a loop. */
 void gy_system_await_start(struct gy_homes *homes);
-/* Starts the threads of some loops, and waits until they can turn; on failure they may not. */
+/* Starts the threads of the loops from @from to before @to, without those that do not live, and
+ * waits until all can turn; on failure none of them does. */
 int gy_threads_start(struct gyre_system *system, uint32_t from, uint32_t to);
 /* On the thread that turns a loop: before its first turn, one turn, and after its last one. A turn
  * returns whether there is another. */

@@ -120,6 +120,24 @@ Test(loop_data, comes_and_goes_with_a_loop)
 	cr_expect_eq(freed, made);
 }
 
+/* The first ones may still be on their way from the start to their first turn. */
+Test(loop_data, that_cannot_be_made_for_a_new_loop_keeps_none_of_the_others_from_turning,
+     .timeout = 60)
+{
+	for (uint32_t round = 1; round <= 20; round++) {
+		const struct gyre_system_options options = options_of(LOOPS_MAX - 1);
+		struct gyre_system *system = NULL;
+
+		failing = LOOPS_MAX - 1;
+		cr_assert_eq(gyre_system_create(&options, &system), 0);
+		cr_assert_eq(gyre_system_start(system), 0);
+		cr_assert_eq(gyre_system_resize(system, LOOPS_MAX), -EIO);
+		gyre_system_destroy(system);
+		cr_expect_eq(made, round * (LOOPS_MAX - 1));
+		cr_expect_eq(freed, made);
+	}
+}
+
 Test(loop_data, cannot_be_freed_where_it_is_not_made)
 {
 	struct gyre_system_options options = options_of(1);

@@ -303,3 +303,55 @@ Test(pinned, actors_of_a_system_that_was_never_started_end)
 	cr_assert_eq(spawn(&adder_class, &actor), 0);
 	fixture_close();
 }
+
+static uint32_t mounted; /* atomic */
+
+static int note_mount(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&mounted, 1);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class early_class = { .name = "early", .mount = note_mount };
+
+static int fail_behind(struct gyre_system *system, uint32_t loop, void *arg, void **ret_data)
+{
+	(void)system;
+	(void)ret_data;
+	return loop >= *(const uint32_t *)arg ? -EIO : 0;
+}
+
+static void start_in_vain(bool embedded, bool stop_first)
+{
+	static uint32_t failing = LOOPS_MAX;
+	const struct gyre_system_options options = { .loops = LOOPS,
+						     .loops_max = LOOPS_MAX,
+						     .loops_pinned = PINNED,
+						     .embedded = embedded,
+						     .loop_init = fail_behind,
+						     .loop_arg = &failing };
+	struct gyre_system *system = NULL;
+
+	cr_assert_eq(gyre_system_create(&options, &system), 0);
+	for (uint32_t i = 0; i < LOOPS; i++) {
+		const struct gyre_spawn_options there = { .place = GYRE_PLACE_LOOP, .loop = i };
+		struct gyre_address actor;
+
+		cr_assert_eq(
+			gyre_system_spawn(system, &early_class, GYRE_NO_ARGUMENT, &there, &actor),
+			0);
+	}
+	if (stop_first) {
+		gyre_system_stop(system);
+	}
+	cr_assert_eq(gyre_system_start(system), -EIO);
+	gyre_system_destroy(system);
+	cr_assert_eq(gy_load_acquire(&mounted), 0);
+}
+
+Test(pinned, loops_that_cannot_start_keep_all_others_from_turning, .timeout = 60)
+{
+	for (uint32_t round = 0; round < 8; round++) {
+		start_in_vain((round & 1) != 0, (round & 2) != 0);
+	}
+}
