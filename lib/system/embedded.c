@@ -193,9 +193,13 @@ void gy_embedded_leave(struct gyre_system *system)
 	end(system);
 }
 
+/* In this order: a wake that came since the caller looked is seen, and not used up unseen. */
 bool gy_embedded_wait(struct gyre_system *system)
 {
-	return turn_or_wait(system, UINT64_MAX) >= 0;
+	bool done = false;
+
+	gy_ring_descriptor_wait(system->homes.homes[0].loop.ring, UINT64_MAX);
+	return turn(system, &done);
 }
 
 void gy_embedded_join(struct gyre_system *system)

@@ -49,11 +49,36 @@ void gy_resizing_fini(struct gyre_system *system)
 	(void)pthread_mutex_destroy(&system->resizing.exclusive);
 }
 
+/* ---- waiting ---- */
+
+/* With the mutex held. The start of an embedded system turns the first loop while it waits. */
+static void wake(struct gyre_system *system)
+{
+	(void)pthread_cond_broadcast(&system->resizing.condition);
+	if (system->options.embedded) {
+		gy_ring_wake(system->homes.homes[0].loop.ring);
+	}
+}
+
 void gy_resizing_wake(struct gyre_system *system)
 {
 	(void)pthread_mutex_lock(&system->resizing.mutex);
-	(void)pthread_cond_broadcast(&system->resizing.condition);
+	wake(system);
 	(void)pthread_mutex_unlock(&system->resizing.mutex);
+}
+
+/* With the mutex held. */
+static void wait_for_change(struct gyre_system *system)
+{
+	struct gy_resizing *resizing = &system->resizing;
+
+	if (gy_embedded_is_owner(system)) {
+		(void)pthread_mutex_unlock(&resizing->mutex);
+		(void)gy_embedded_wait(system);
+		(void)pthread_mutex_lock(&resizing->mutex);
+	} else {
+		(void)pthread_cond_wait(&resizing->condition, &resizing->mutex);
+	}
 }
 
 /* ---- visits ---- */
@@ -61,15 +86,15 @@ void gy_resizing_wake(struct gyre_system *system)
 static void carry_out(struct gy_loop *loop, struct gy_task *task)
 {
 	struct gy_visit *visit = gy_container_of(task, struct gy_visit, task);
-	struct gy_resizing *resizing = &visit->worker->system->resizing;
+	struct gyre_system *system = visit->worker->system;
 
 	gy_assert(!visit->done);
 	(void)loop;
 	visit->run(visit->worker);
-	(void)pthread_mutex_lock(&resizing->mutex);
+	(void)pthread_mutex_lock(&system->resizing.mutex);
 	visit->done = true;
-	(void)pthread_cond_broadcast(&resizing->condition);
-	(void)pthread_mutex_unlock(&resizing->mutex);
+	wake(system);
+	(void)pthread_mutex_unlock(&system->resizing.mutex);
 }
 
 typedef void (*visit_fn)(struct gy_worker *worker);
@@ -82,13 +107,13 @@ static void begin_visit(struct gy_loop *loop, struct gy_worker *worker, visit_fn
 
 static void end_visit(struct gy_worker *worker)
 {
-	struct gy_resizing *resizing = &worker->system->resizing;
+	struct gyre_system *system = worker->system;
 
-	(void)pthread_mutex_lock(&resizing->mutex);
+	(void)pthread_mutex_lock(&system->resizing.mutex);
 	while (!worker->visit.done) {
-		(void)pthread_cond_wait(&resizing->condition, &resizing->mutex);
+		wait_for_change(system);
 	}
-	(void)pthread_mutex_unlock(&resizing->mutex);
+	(void)pthread_mutex_unlock(&system->resizing.mutex);
 }
 
 static void visit(struct gy_worker *worker, visit_fn run)
@@ -198,7 +223,7 @@ static void cancel_retiring(struct gy_worker *worker)
 	worker->retiring.stage = GY_LOOP_RETIRE_NOT;
 }
 
-/* ---- waiting ---- */
+/* ---- the stages of loops that retire ---- */
 
 static bool all_done(const struct gyre_system *system, uint32_t from, uint32_t to,
 		     enum gy_loop_retire_stage stage)
@@ -223,7 +248,7 @@ static int wait_until_done(struct gyre_system *system, uint32_t from, uint32_t t
 		if (gy_load_relaxed(&system->stop) != 0) {
 			r = -ESHUTDOWN;
 		} else {
-			(void)pthread_cond_wait(&resizing->condition, &resizing->mutex);
+			wait_for_change(system);
 		}
 	}
 	(void)pthread_mutex_unlock(&resizing->mutex);
@@ -232,30 +257,30 @@ static int wait_until_done(struct gyre_system *system, uint32_t from, uint32_t t
 
 struct grace {
 	struct gy_rcu_item item;
-	struct gy_resizing *resizing;
+	struct gyre_system *system;
 	bool over;
 };
 
 static void grace_is_over(struct gy_rcu_item *item)
 {
 	struct grace *grace = gy_container_of(item, struct grace, item);
-	struct gy_resizing *resizing = grace->resizing;
+	struct gyre_system *system = grace->system;
 
-	(void)pthread_mutex_lock(&resizing->mutex);
+	(void)pthread_mutex_lock(&system->resizing.mutex);
 	grace->over = true;
-	(void)pthread_cond_broadcast(&resizing->condition);
-	(void)pthread_mutex_unlock(&resizing->mutex);
+	wake(system);
+	(void)pthread_mutex_unlock(&system->resizing.mutex);
 }
 
 /* Each loop has ended the turn it was in, and each thread that routed to a group has done so. */
 static void wait_for_grace(struct gyre_system *system)
 {
-	struct grace grace = { .resizing = &system->resizing };
+	struct grace grace = { .system = system };
 
 	gy_rcu_call(&system->directory->rcu, &grace.item, grace_is_over);
 	(void)pthread_mutex_lock(&system->resizing.mutex);
 	while (!grace.over) {
-		(void)pthread_cond_wait(&system->resizing.condition, &system->resizing.mutex);
+		wait_for_change(system);
 	}
 	(void)pthread_mutex_unlock(&system->resizing.mutex);
 }

@@ -23,6 +23,8 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "echo.h"
+#include "system/system.h"
+#include "system/threads.h"
 
 enum { IDLE_MS = 200, PATIENCE_MS = 60000 };
 
@@ -480,6 +482,21 @@ Test(embedded, ends_without_a_start)
 	open_embedded(2);
 	(void)spawn_outside(&hearer_class, 0);
 	fixture_close();
+}
+
+/* What was spawned on the loop that goes ends there, as it does later. */
+Test(embedded, starts_with_fewer_loops_when_it_was_shrunk_before)
+{
+	open_embedded(3);
+	(void)spawn_outside(&sleeper_class, 2);
+	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	cr_assert_eq(gyre_system_loops(fixture.system), 1);
+	cr_assert_not(fixture.system->workers[1].started);
+	cr_assert_not(fixture.system->workers[2].started);
+	ask_outside(spawn_outside(&adder_class, 0));
+	turn_until(&heard, 1);
+	end();
 }
 
 static void *wait_elsewhere(void *arg)
