@@ -108,11 +108,12 @@ static bool turn_while_busy(struct gy_worker *worker, bool *ret_done)
 static bool turn(struct gyre_system *system, bool *ret_done)
 {
 	struct gy_worker *worker = &system->workers[0];
+	bool keeps_pipe_away = system->embedding.keeps_pipe_away;
 	sigset_t before;
 	bool goes_on;
 
 	gy_assert(gy_embedded_is_owner(system) && system->embedding.resting);
-	if (system->embedding.keeps_pipe_away) {
+	if (keeps_pipe_away) {
 		block_pipe(&before);
 	}
 	system->embedding.resting = false;
@@ -121,9 +122,9 @@ static bool turn(struct gyre_system *system, bool *ret_done)
 	gy_current_worker_set(NULL);
 	system->embedding.resting = true;
 	if (!goes_on) {
-		end(system);
+		end(system); /* another thread may free it now */
 	}
-	if (system->embedding.keeps_pipe_away) {
+	if (keeps_pipe_away) {
 		unblock_pipe(&before);
 	}
 	return goes_on;
