@@ -68,6 +68,27 @@ static void unblock_pipe(const sigset_t *before)
 	gy_thread_restore_signals(before);
 }
 
+/* ---- the signal of the watchdog ---- */
+
+/* A thread that blocks it would never say what it does. 0 where it does not. */
+static int blocked_watch_signal(const struct gyre_system *system)
+{
+	int number = system->watchdog == NULL ? 0 : system->watchdog->signal;
+	sigset_t blocked;
+
+	gy_thread_mask_signals(SIG_BLOCK, NULL, &blocked);
+	return number != 0 && sigismember(&blocked, number) == 1 ? number : 0;
+}
+
+static void mask_watch_signal(int number, int how)
+{
+	sigset_t signals;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, number);
+	gy_thread_mask_signals(how, &signals, NULL);
+}
+
 /* ---- turning ---- */
 
 /* The last thing that the owner does with the loop. */
@@ -109,12 +130,16 @@ static bool turn(struct gyre_system *system, bool *ret_done)
 {
 	struct gy_worker *worker = &system->workers[0];
 	bool keeps_pipe_away = system->embedding.keeps_pipe_away;
+	int watch_signal = system->embedding.watch_signal;
 	sigset_t before;
 	bool goes_on;
 
 	gy_assert(gy_embedded_is_owner(system) && system->embedding.resting);
 	if (keeps_pipe_away) {
 		block_pipe(&before);
+	}
+	if (watch_signal != 0) {
+		mask_watch_signal(watch_signal, SIG_UNBLOCK);
 	}
 	system->embedding.resting = false;
 	gy_current_worker_set(worker);
@@ -123,6 +148,9 @@ static bool turn(struct gyre_system *system, bool *ret_done)
 	system->embedding.resting = true;
 	if (!goes_on) {
 		end(system); /* another thread may free it now */
+	}
+	if (watch_signal != 0) {
+		mask_watch_signal(watch_signal, SIG_BLOCK);
 	}
 	if (keeps_pipe_away) {
 		unblock_pipe(&before);
@@ -182,6 +210,7 @@ int gy_embedded_enter(struct gyre_system *system)
 	}
 	embedding->owner = pthread_self();
 	embedding->keeps_pipe_away = has_to_keep_pipe_away();
+	embedding->watch_signal = blocked_watch_signal(system);
 	embedding->resting = true;
 	gy_store_release(&embedding->owned, true);
 	(void)gy_loop_rest(&system->homes.homes[0].loop, true);

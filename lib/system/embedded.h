@@ -15,6 +15,7 @@ struct gy_embedding {
 	bool ended;	      /* atomic; changes under the system's mutex */
 	bool resting;	      /* the owner's: not inside a turn */
 	bool keeps_pipe_away; /* SIGPIPE would reach the program */
+	int watch_signal;     /* to be let through inside a turn; 0 for none */
 };
 
 /* Whether the calling thread turns the first loop of this system, now or between its calls. */

@@ -16,6 +16,7 @@
 
 #include "base/memory/memory.h"
 #include "base/thread.h"
+#include "ring/signal.h"
 #include "system/system.h"
 #include "system/threads.h"
 
@@ -312,6 +313,21 @@ void gy_watchdog_enter(struct gy_worker *worker)
 	}
 }
 
+/* What waits because the program blocks the signal would end the process when the signal has been
+ * given back and the program blocks it no longer. */
+static void take_what_waits(const struct gy_watchdog *dog)
+{
+	sigset_t set;
+	sigset_t before;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, dog->signal);
+	gy_thread_mask_signals(SIG_BLOCK, &set, &before);
+	while (gy_signal_take(&set)) {
+	}
+	gy_thread_restore_signals(&before);
+}
+
 void gy_watchdog_leave(struct gy_worker *worker)
 {
 	struct gy_watchdog *dog = worker->system->watchdog;
@@ -319,5 +335,8 @@ void gy_watchdog_leave(struct gy_worker *worker)
 	if (dog != NULL) {
 		set_here(dog, &dog->watched[worker->home->loop.index], false);
 		mask_signal(dog, worker, SIG_BLOCK);
+		if (dog->signal != 0 && worker->home->loop.options.embedded) {
+			take_what_waits(dog);
+		}
 	}
 }

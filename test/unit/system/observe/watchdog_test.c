@@ -51,18 +51,18 @@ static uint32_t lines_with(const char *what)
 	return count;
 }
 
-static void open_watched(uint32_t loops, int64_t stall_ns)
+static void open_watched_with(struct gyre_system_options options)
 {
-	const struct gyre_system_options options = {
-		.loops = loops,
-		.stall_ns = stall_ns,
-		.log = logged,
-		.log_level = GYRE_LOG_INFO,
-	};
-
+	options.log = logged;
+	options.log_level = GYRE_LOG_INFO;
 	(void)alarm(HANG_SECONDS);
 	cr_assert_eq(pipe(released), 0);
 	cr_assert_eq(gyre_system_create(&options, &fixture.system), 0);
+}
+
+static void open_watched(uint32_t loops, int64_t stall_ns)
+{
+	open_watched_with((struct gyre_system_options){ .loops = loops, .stall_ns = stall_ns });
 }
 
 static void close_watched(void)
@@ -407,6 +407,74 @@ Test(watchdog, bears_its_signal_from_anybody_on_any_thread)
 	cr_assert_eq(raise(SIGRTMIN + 5), 0);
 	close_watched();
 	cr_assert_eq(lines_count, 0);
+}
+
+static void open_embedded(void)
+{
+	open_watched_with((struct gyre_system_options){
+		.loops = 1, .stall_ns = GYRE_MILLISECONDS(STALL_MS), .embedded = true });
+}
+
+static bool is_pending(int number)
+{
+	sigset_t pending;
+
+	expect(sigpending(&pending) == 0);
+	return sigismember(&pending, number) == 1;
+}
+
+Test(watchdog, hears_of_a_thread_of_the_program_also_where_that_blocks_all_signals)
+{
+	sigset_t all;
+	sigset_t before;
+	int number;
+
+	(void)sigfillset(&all);
+	(void)sigdelset(&all, SIGALRM);
+	cr_assert_eq(pthread_sigmask(SIG_SETMASK, &all, &before), 0);
+	open_embedded();
+	cr_assert_eq(notify_outside(spawn_outside(&stuck_class, 0), 1), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	number = fixture.system->watchdog->signal;
+	close_watched();
+	cr_expect_eq(lines_with("loop 0: stall: actor stuck"), 1);
+	cr_expect_not(is_pending(number));
+	cr_assert_eq(pthread_sigmask(SIG_SETMASK, NULL, &all), 0);
+	cr_expect_eq(sigismember(&all, number), 1);
+	cr_assert_eq(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+}
+
+static int block_until_sent(struct gyre_stack *stack)
+{
+	int number = fixture.system->watchdog->signal;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, number);
+	expect(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+	while (!is_pending(number)) {
+		gy_pause();
+	}
+	return fixture_end(stack);
+}
+
+/* It would end the process, whose it is again. */
+Test(watchdog, leaves_no_signal_behind_that_a_thread_of_the_program_has_blocked)
+{
+	const struct gyre_class class = { .name = "blocking", .mount = block_until_sent };
+	sigset_t set;
+	int number;
+
+	cr_assert_neq(signal(SIGPIPE, SIG_IGN), SIG_ERR); /* or each turn restores the mask */
+	open_embedded();
+	(void)spawn_outside(&class, 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	number = fixture.system->watchdog->signal;
+	close_watched();
+	cr_assert_not(is_pending(number));
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, number);
+	cr_assert_eq(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
 }
 
 /* A number of that many letters, where no code is: it is written as it stands. */
