@@ -451,6 +451,10 @@ static void close_pool(struct gy_offload *offload)
 	(void)pthread_mutex_lock(&offload->mutex);
 	offload->closed = true;
 	work = offload->first;
+	for (const struct gyre_work *piece = work; piece != NULL; piece = piece->next) {
+		gy_assert(offload->waiting > 0);
+		offload->waiting--;
+	}
 	offload->first = NULL;
 	offload->link = &offload->first;
 	(void)pthread_cond_broadcast(&offload->condition);

@@ -4,12 +4,14 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <string.h>
 
 #include <gyre/inspect.h>
 #include <gyre/offload.h>
 
+#include "base/atomic.h"
 #include "base/macros.h"
 
 static const struct gyre_offload_pool pools[] = {
@@ -142,6 +144,48 @@ static int look(struct gyre_stack *stack)
 Test(offload_pools, are_shown_by_a_snapshot)
 {
 	play_with_pools(look);
+}
+
+static int stop_with_work(struct gyre_stack *stack)
+{
+	struct pools_frame *frame = (struct pools_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_offload_to(stack, "narrow", wait_at_gate, seven(stack), GYRE_FOREVER,
+			       &frame->narrow[0]) == 0);
+	(void)sem_wait(&begun);
+	expect(gyre_offload_to(stack, "narrow", add_one, seven(stack), GYRE_FOREVER,
+			       &frame->narrow[1]) == 0);
+	gyre_system_stop(gyre_system_of(stack));
+	GYRE_AWAIT_ALL(stack, &frame->narrow[0], &frame->narrow[1]);
+	GYRE_END(stack);
+}
+
+Test(offload_pools, have_nothing_that_waits_when_the_system_has_ended)
+{
+	const struct gyre_system_options options = { .loops = 1,
+						     .offload_pools = pools,
+						     .offload_pools_count = gy_countof(pools) };
+	const struct gyre_class class = { .name = "stopping",
+					  .frame_bytes = sizeof(struct pools_frame),
+					  .mount = stop_with_work };
+	struct gyre_snapshot *snapshot;
+
+	(void)sem_init(&begun, 0, 0);
+	(void)sem_init(&gate, 0, 0);
+	fixture_open_with(&options);
+	(void)spawn_outside(&class, 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	/* Only then: the thread may not take the piece that waits. */
+	while (gy_load_acquire(&fixture.lost[GYRE_DROP_SHUTDOWN]) == 0) {
+		(void)sched_yield();
+	}
+	(void)sem_post(&gate);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	cr_assert_eq(gyre_system_inspect(fixture.system, &snapshot), 0);
+	cr_assert_eq(snapshot->offload_pools[1].waiting, 0);
+	gyre_snapshot_destroy(snapshot);
+	fixture_close();
 }
 
 static int create(const struct gyre_offload_pool *some, uint32_t count)
