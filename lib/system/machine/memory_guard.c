@@ -262,8 +262,9 @@ static void wait_for_end(struct gy_memory_guard *memory_guard)
 
 void gy_memory_guard_wait(struct gyre_system *system)
 {
-	/* A reader of RCU, which would hold up everybody: a loop, of whatever system. */
-	if (urcu_qsbr_read_ongoing()) {
+	/* A reader of RCU, which would hold up everybody: a loop, of whatever system. And the
+	 * thread that turns a loop itself would wait for what only its turns can bring. */
+	if (urcu_qsbr_read_ongoing() || gy_embedded_is_owner(system)) {
 		return;
 	}
 	(void)gy_add_relaxed(&system->memory_guard.delayed, 1);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <gyre/embed.h>
 #include <gyre/event.h>
 #include <gyre/group.h>
 #include <gyre/listen.h>
@@ -30,10 +31,9 @@ static void use(uint64_t mebibytes)
 	plant_number("/sys/fs/cgroup/memory.current", mebibytes * MIB);
 }
 
-static void open_guarded(uint32_t loops)
+static void open_guarded_with(struct gyre_system_options options)
 {
-	const struct gyre_system_options options = { .loops = loops, .log_level = GYRE_LOG_INFO };
-
+	options.log_level = GYRE_LOG_INFO;
 	plant_begin();
 	plant_cgroup("/");
 	plant_number("/sys/fs/cgroup/memory.max", LIMIT_MIB * MIB);
@@ -41,7 +41,12 @@ static void open_guarded(uint32_t loops)
 	fixture_open_with(&options);
 	gy_memory_guard_fini(&fixture.system->memory_guard);
 	(void)gy_memory_guard_init(&fixture.system->memory_guard, plant_root, 0);
-	sink = spawn_outside(&sink_class, loops - 1);
+	sink = spawn_outside(&sink_class, options.loops - 1);
+}
+
+static void open_guarded(uint32_t loops)
+{
+	open_guarded_with((struct gyre_system_options){ .loops = loops });
 }
 
 static void start_guarded(uint32_t loops)
@@ -196,6 +201,23 @@ Test(memory_guard, lets_notices_to_groups_wait_too)
 	before_ns = gy_clock_machine_ns();
 	cr_assert_eq(notify_outside(group, 1), 0);
 	cr_expect_geq(gy_clock_machine_ns() - before_ns, GYRE_MILLISECONDS(40));
+	close_guarded();
+}
+
+Test(memory_guard, never_lets_a_thread_wait_that_turns_a_loop_itself)
+{
+	open_guarded_with((struct gyre_system_options){ .loops = 1, .embedded = true });
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	use(901);
+	while (!gyre_system_busy(fixture.system)) {
+		cr_assert_eq(notify_outside(sink, 1), 0);
+		cr_assert_geq(gyre_system_turn(fixture.system, 0), 0);
+	}
+	for (uint32_t i = 0; i < 10; i++) {
+		cr_assert_eq(notify_outside(sink, 1), 0);
+	}
+	cr_expect(gyre_system_busy(fixture.system));
+	cr_expect_eq(counters().notices_delayed, 0);
 	close_guarded();
 }
 
