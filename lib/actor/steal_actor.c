@@ -114,23 +114,41 @@ static void deliver_kept_orders(struct gy_home *home)
 	while (node != NULL) {
 		struct gy_node *next = node->next;
 
-		gy_home_deliver(&home->loop, node);
+		if (node->kind == GY_NODE_TASK) {
+			struct gy_task *task = gy_container_of(node, struct gy_task, node);
+
+			task->run(&home->loop, task);
+		} else {
+			gy_home_deliver(&home->loop, node);
+		}
 		node = next;
 	}
 }
 
-void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+static void keep(struct gy_home *home, struct gy_node *node)
 {
 	struct gy_node *last = home->orders_kept;
 
+	node->next = last == NULL ? node : last->next;
+	if (last != NULL) {
+		last->next = node;
+	}
+	home->orders_kept = node;
+}
+
+void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
 	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
 	mail->to_slot = house->self.slot;
 	mail->to_cookie = house->self.cookie;
-	mail->node.next = last == NULL ? &mail->node : last->next;
-	if (last != NULL) {
-		last->next = &mail->node;
-	}
-	home->orders_kept = &mail->node;
+	keep(home, &mail->node);
+}
+
+void gy_house_defer_task(struct gy_home *home, const struct gy_house *house, struct gy_task *task)
+{
+	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
+	gy_assert(task->node.kind == GY_NODE_TASK);
+	keep(home, &task->node);
 }
 
 void gy_house_order_stop(struct gy_house *house)

@@ -10,12 +10,15 @@ struct gy_home;
 struct gy_house;
 struct gy_job;
 struct gy_loop;
+struct gy_task;
 struct gyre_mail;
 
 /* gy_house_request_stop() for an order from outside of the house's own run. */
 void gy_house_order_stop(struct gy_house *house);
 /* Keeps an order to a house that is away until it is back. */
 void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
+/* Runs a task again, whose turn has come while a house is away, when one has come home. */
+void gy_house_defer_task(struct gy_home *home, const struct gy_house *house, struct gy_task *task);
 /* Makes a ready house one that another loop may run; false if it may not. */
 bool gy_house_seal(struct gy_loop *loop, struct gy_job *job);
 /* No other loop has taken the house: makes it ready again. */

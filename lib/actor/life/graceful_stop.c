@@ -119,7 +119,8 @@ static bool is_expected(const struct gy_home *home, const struct gy_house *house
 	while (node != NULL) {
 		const struct gyre_mail *mail = gy_mail_of(node);
 
-		if (mail->type == &gy_type_graceful_stop && mail->to_slot == house->self.slot) {
+		if (node->kind != GY_NODE_TASK && mail->type == &gy_type_graceful_stop &&
+		    mail->to_slot == house->self.slot) {
 			return true;
 		}
 		node = node->next == last ? NULL : node->next;

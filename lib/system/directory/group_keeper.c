@@ -27,6 +27,7 @@
 #include "actor/house_extra.h"
 #include "actor/life/graceful_stop.h"
 #include "actor/mail/send.h"
+#include "actor/steal_actor.h"
 #include "base/atomic.h"
 #include "base/happens.h"
 #include "base/memory/memory.h"
@@ -93,7 +94,7 @@ static void let_go(struct gy_loop *loop, struct gy_task *task)
 
 	gy_assert(gy_load_relaxed(&leaver->stage) == POSTED);
 	if (house != NULL && gy_house_is_away(house)) {
-		gy_loop_post_task(loop, task); /* it will soon be back */
+		gy_house_defer_task(gy_home_of(loop), house, task);
 		return;
 	}
 	gy_store_release(&leaver->stage, house == NULL || stop_drained(house) ? DONE : TO_STOP);

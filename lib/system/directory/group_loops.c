@@ -9,6 +9,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
+#include "actor/steal_actor.h"
 #include "base/memory/memory.h"
 #include "system/directory/group_keeper.h"
 #include "system/directory/groups.h"
@@ -158,7 +159,7 @@ static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 	int r = 0;
 
 	if (parent != NULL && gy_house_is_away(parent)) {
-		gy_loop_post_task(loop, task); /* it will soon be back */
+		gy_house_defer_task(gy_home_of(loop), parent, task);
 		return;
 	}
 	(void)pthread_mutex_lock(&groups->mutex);
