@@ -49,6 +49,7 @@ static const uint64_t patience_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 static const uint64_t start_ns = GYRE_SECONDS(10 * GYRE_HANDOVER_SECONDS);
 static const uint64_t start_look_ns = GYRE_MILLISECONDS(1);
 static const uint64_t look_ns = GYRE_MILLISECONDS(10);
+static const uint64_t pause_ns = GYRE_MILLISECONDS(100);
 static const uint64_t remind_ns = GYRE_SECONDS(1);
 static const uint64_t looks_ns = GYRE_SECONDS(GYRE_HANDOVER_SECONDS);
 
@@ -83,6 +84,7 @@ struct giver {
 	bool expired;
 	bool looks;    /* it is time to look */
 	bool late;     /* the successor has taken too long */
+	bool lacks;    /* what it takes to let one in, and has said so */
 	bool succeeds; /* the predecessor has been told, and has not left */
 };
 
@@ -304,19 +306,38 @@ static int wait_for_loops(struct giver *giver)
 	return 0;
 }
 
+/* Who has come waits in the backlog, and a poll would tell of that without end. */
+static int pause_letting_in(struct giver *giver, int error)
+{
+	if (!giver->lacks) {
+		giver->lacks = true;
+		gy_log(log_of(giver), GYRE_LOG_WARNING,
+		       "handover: a successor cannot be let in, and waits: %s; for descriptors see "
+		       "`ulimit -n`",
+		       strerrordesc_np(-error));
+	}
+	start_timer(giver, pause_ns);
+	return 0;
+}
+
 static int let_in(struct giver *giver)
 {
+	bool pauses = gy_timer_is_started(&giver->timer);
 	int fd;
 	int r;
 
-	if (giver->door.armed || giver->succeeds) { /* one after the other */
+	if (giver->door.armed || giver->succeeds || pauses) { /* one after the other */
 		return 0;
 	}
 	fd = gy_socket_accept(giver->endpoint.fd);
-	if (fd < 0) {
+	if (fd == -EAGAIN || fd == -EINTR || fd == -ECONNABORTED) {
 		return gy_ring_poll(giver->endpoint.owner->channels->pools.ring, &giver->door,
 				    giver->endpoint.fd, POLLIN);
 	}
+	if (fd < 0) {
+		return pause_letting_in(giver, fd);
+	}
+	giver->lacks = false;
 	r = gy_fd_message_check_peer(fd);
 	giver->fd = fd;
 	if (r < 0) {

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -315,6 +316,56 @@ static void *create_in_thread(void *arg)
 	const struct gyre_system_options options = options_of_system();
 
 	return gyre_system_create(&options, ret_system) == 0 ? arg : NULL;
+}
+
+static void limit_descriptors(rlim_t count)
+{
+	struct rlimit limit;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = count < limit.rlim_max ? count : limit.rlim_max;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static uint64_t turns_of_the_first(void)
+{
+	return gy_load_relaxed(&fixture.system->homes.homes[0].loop.counters.turns);
+}
+
+Test(handover_failure, waits_for_descriptors_says_so_once_and_goes_on)
+{
+	struct gyre_system_options options = options_of_system();
+	struct gy_fd_message passing = { .kind = GY_FD_MESSAGE_END };
+	uint64_t begun_ns;
+	uint64_t before;
+	int fd;
+
+	options.log = NULL;
+	fixture_open_with(&options); /* without acceptors, which say as much */
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	limit_descriptors(3);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&point, sizeof(point)), 0);
+	while (gy_load_acquire(&fixture.warnings) == 0) {
+		(void)sched_yield();
+	}
+	before = turns_of_the_first();
+	begun_ns = gy_clock_machine_ns();
+	while (gy_clock_machine_ns() - begun_ns < GYRE_MILLISECONDS(500)) {
+		(void)sched_yield();
+	}
+	cr_expect_lt(turns_of_the_first() - before, 200, "it does not look all the time");
+	cr_expect_eq(gy_load_acquire(&fixture.warnings), 1, "%s", fixture.line);
+	cr_expect_not_null(strstr(fixture.line, "`ulimit -n`"), "%s", fixture.line);
+	limit_descriptors(RLIM_INFINITY);
+	cr_assert_eq(send(fd, "n", 1, MSG_NOSIGNAL), 1);
+	cr_assert_eq(gy_fd_message_receive(fd, &passing), 0);
+	cr_expect_eq(passing.kind, GY_FD_MESSAGE_SELF);
+	for (uint32_t i = 0; i < passing.count; i++) {
+		(void)close(passing.fds[i]);
+	}
+	(void)close(fd);
+	fixture_close();
 }
 
 Test(handover_failure, comes_after_one_that_is_being_stopped_however_long_that_takes)
