@@ -6,7 +6,9 @@
  * A signalfd gets only what every thread blocks. The thread in gyre_system_run() does not block
  * what nobody watches, for that is to do what it always does; so it is asked to, and a watch is
  * answered when it has. After the last watch it is asked again, and lets the signal through. What
- * is asked and what is done stand in two atomic sets of signals, a bit each.
+ * is asked is an atomic set of signals, a bit each. It is numbered by its changes, and the thread
+ * says how far it has come: what it blocks just now says nothing, for it may be about to let that
+ * through.
  */
 #include "system/signals.h"
 
@@ -259,6 +261,7 @@ static void set_watched(struct catcher *catcher, uint64_t signals)
 	fill_set(stopping & ~signals, &set);
 	(void)gy_signal_change(system->signal_fd, &set);
 	gy_store_release(&system->watched, signals);
+	gy_store_release(&system->watched_changes, gy_load_relaxed(&system->watched_changes) + 1);
 	(void)gy_descriptor_post_event(system->watch_fd);
 }
 
@@ -349,11 +352,11 @@ static void forget_unwatched(struct gyre_stack *stack, struct state *state)
 	}
 }
 
-/* Whether a signal of @signo can go nowhere else. */
-static bool is_blocked(const struct gyre_system *system, int signo)
+/* Whether signals that are watched can go nowhere else. */
+static bool are_blocked(const struct gyre_system *system)
 {
 	return !gy_load_relaxed(&system->has_runner) ||
-	       (gy_load_acquire(&system->blocked) & bit_of(signo)) != 0;
+	       gy_load_acquire(&system->watched_done) == gy_load_relaxed(&system->watched_changes);
 }
 
 /* ---- the actor ---- */
@@ -378,7 +381,7 @@ static int ask(struct gyre_stack *stack)
 		return gyre_throw(stack, r);
 	}
 	i = find(state, gyre_sender(stack), order->signo);
-	if (state->records[i].watches && !is_blocked(state->catcher->system, order->signo)) {
+	if (state->records[i].watches && !are_blocked(state->catcher->system)) {
 		r = gyre_stash(stack);
 		return r < 0 ? gyre_throw(stack, r) : gyre_return(stack);
 	}
@@ -467,7 +470,8 @@ static const struct gyre_class signals_class = {
 
 void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset_t *ret_late)
 {
-	uint64_t signals = gy_load_acquire(&system->watched);
+	uint64_t changes = gy_load_acquire(&system->watched_changes);
+	uint64_t signals = gy_load_acquire(&system->watched); /* of that change, or a later one */
 	struct gyre_mail *mail;
 	struct gyre_address actor;
 	sigset_t set;
@@ -478,7 +482,7 @@ void gy_signals_block(struct gyre_system *system, const sigset_t *before, sigset
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
 	gy_thread_mask_signals(SIG_SETMASK, &set, NULL);
-	gy_store_release(&system->blocked, signals);
+	gy_store_release(&system->watched_done, changes);
 	(void)pthread_mutex_lock(&system->mutex);
 	actor = system->signals;
 	(void)pthread_mutex_unlock(&system->mutex);

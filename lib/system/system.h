@@ -78,7 +78,8 @@ struct gyre_system {
 	int watch_fd;  /* tells the thread in gyre_system_run() that @watched has changed */
 	struct gyre_address signals;	  /* the actor that catches them; guarded by @mutex */
 	uint64_t watched;		  /* atomic: signals that actors watch, a bit each */
-	uint64_t blocked;		  /* atomic: of those, what that thread blocks */
+	uint64_t watched_changes;	  /* atomic: how often it has changed */
+	uint64_t watched_done;		  /* atomic: to which of them that thread blocks it */
 	bool has_runner;		  /* atomic: there is such a thread */
 	struct gy_succession *succession; /* NULL without @handover */
 	struct gyre_socket_address supervisor;

@@ -7,11 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <gyre/outside.h>
 #include <gyre/signal.h>
 
 #include "fixture.h"
 
 #include "base/atomic.h"
+#include "system/signals.h"
+#include "system/system.h"
 
 TestSuite(signals, .timeout = 60);
 
@@ -440,6 +443,86 @@ Test(signals, that_would_end_a_program_do_so_again_when_they_are_unwatched)
 	}
 	cr_assert(WIFSIGNALED(status));
 	cr_assert_eq(WTERMSIG(status), SIGHUP);
+}
+
+/* ---- a running thread that lags behind ---- */
+
+static uint32_t answered; /* watches */
+
+static int watch_or_not(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	if (gyre_message(stack, number)->value == 0) {
+		expect(gyre_signal_unwatch(stack, SIGHUP) == 0);
+		return gyre_return(stack);
+	}
+	GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	(void)gy_fetch_add(&answered, 1);
+	GYRE_END(stack);
+}
+
+static int tell_answered(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, gy_load_acquire(&answered)));
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher",
+	.frame_bytes = sizeof(struct frame),
+	.behaviour = { .notice = watch_or_not, .ask = tell_answered },
+};
+
+static void await_watched(bool watched)
+{
+	while ((gy_load_acquire(&fixture.system->watched) != 0) != watched) {
+		(void)sched_yield();
+	}
+}
+
+/* The watcher has had each answer that was sent before. */
+static uint64_t answers_of(struct gyre_address watcher)
+{
+	struct gyre_mail *answer = NULL;
+	uint64_t count;
+
+	cr_assert_eq(gyre_system_ask(fixture.system, watcher,
+				     gyre_system_new(fixture.system, number, 0), GYRE_FOREVER,
+				     &answer),
+		     0);
+	count = gyre_mail_get(answer, number)->value;
+	gyre_mail_destroy(NULL, answer);
+	return count;
+}
+
+/* The test is the thread that runs the system, and takes its time. */
+Test(signals, are_not_watched_before_the_running_thread_has_heard_of_it_again)
+{
+	struct gyre_address watcher;
+	sigset_t before;
+	sigset_t late;
+
+	(void)sigemptyset(&late);
+	cr_assert_eq(pthread_sigmask(SIG_SETMASK, NULL, &before), 0);
+	fixture_open(1);
+	gy_store_relaxed(&fixture.system->has_runner, true);
+	watcher = spawn_outside(&watcher_class, 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	for (uint32_t round = 0; round < 3; round++) {
+		cr_assert_eq(notify_outside(watcher, 1), 0);
+		await_watched(true);
+		cr_assert_eq(answers_of(watcher), round);
+		gy_signals_block(fixture.system, &before, &late);
+		while (gy_load_acquire(&answered) == round) {
+			(void)sched_yield();
+		}
+		cr_assert_eq(notify_outside(watcher, 0), 0);
+		await_watched(false);
+	}
+	cr_assert_eq(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+	fixture_close();
 }
 
 /* ---- without descriptors ---- */
