@@ -212,6 +212,23 @@ static void stop_actors(struct gy_home *home)
 	(void)pthread_mutex_unlock(&home->slots.mutex);
 }
 
+/*
+ * Whether nothing waits for this loop, nor, where it is their deputy, for those that have retired.
+ * Nodes that only return to a retired loop call nobody, so the deputy looks each time; and again
+ * where one has come since, or is not linked yet.
+ */
+static bool inboxes_are_empty(struct gy_loop *loop)
+{
+	if (loop->index == 0) {
+		gy_loops_serve_all(loop->peers);
+		if (!gy_loops_are_served(loop->peers)) {
+			gy_ring_wake(loop->ring);
+			return false;
+		}
+	}
+	return gy_inbox_empty(&loop->inbox);
+}
+
 static bool stage_is_done(struct gy_worker *worker)
 {
 	struct gy_home *home = worker->home;
@@ -237,8 +254,7 @@ static bool stage_is_done(struct gy_worker *worker)
 		}
 		return home->houses == 0;
 	default:
-		return gy_inbox_empty(&home->loop.inbox) && home->houses == 0 &&
-		       (home->loop.index != 0 || gy_loops_are_served(home->loop.peers));
+		return inboxes_are_empty(&home->loop) && home->houses == 0;
 	}
 }
 

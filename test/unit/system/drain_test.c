@@ -7,6 +7,7 @@
 
 #include <gyre/channel.h>
 #include <gyre/listen.h>
+#include <gyre/resize.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,6 +19,9 @@
 
 #include "base/atomic.h"
 #include "base/clock.h"
+#include "system/drain.h"
+#include "system/system.h"
+#include "system/threads.h"
 
 enum { OWED_BYTES = 32 << 20, PIECE_BYTES = 1 << 16 };
 
@@ -260,4 +264,65 @@ Test(drain, makes_what_waits_a_dead_letter_of_the_shutdown)
 	fixture_close();
 	cr_assert_eq(fixture.lost[GYRE_DROP_SHUTDOWN], 1);
 	cr_assert_eq(fixture.letters[0].type, GYRE_ID(number));
+}
+
+/* ---- retired loops ---- */
+
+static int keep(struct gyre_stack *stack)
+{
+	gy_store_release(&noticed, 1);
+	return gyre_stash(stack);
+}
+
+static const struct gyre_class keeping_class = { .name = "keeping", .behaviour.notice = keep };
+
+static int pass_on(struct gyre_stack *stack)
+{
+	expect(gyre_notify(stack, parent, gyre_new(stack, number, 1)) == 0);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class passing_class = { .name = "passing", .behaviour.notice = pass_on };
+
+/* Two tasks that post each other: so loop 0 has something in its inbox whenever it looks whether a
+ * stage is done. They end when it has looked once in the first stage that waits for mail. */
+static struct gy_task here;
+static struct gy_task there;
+static bool crossed;
+
+static void cross(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	(void)task;
+	if (!crossed) {
+		gy_loop_post_task(&fixture.system->homes.homes[1].loop, &there);
+	}
+}
+
+static void cross_back(struct gy_loop *loop, struct gy_task *task)
+{
+	(void)loop;
+	(void)task;
+	crossed = fixture.system->workers[0].stage >= GY_STAGE_NO_MAIL;
+	gy_loop_post_task(&fixture.system->homes.homes[0].loop, &here);
+}
+
+Test(drain, takes_what_comes_home_to_a_retired_loop_while_another_sends)
+{
+	const struct gyre_system_options options = { .loops = 2, .loops_max = 2 };
+
+	here = (struct gy_task){ .run = cross, .embedded = true };
+	there = (struct gy_task){ .run = cross_back, .embedded = true };
+	fixture_open_with(&options);
+	parent = spawn_outside(&keeping_class, 0);
+	cr_assert_eq(notify_outside(spawn_outside(&passing_class, 1), 1), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	wait_for(&noticed);
+	cr_assert_eq(gyre_system_resize(fixture.system, 1), 0);
+	gy_loop_post_task(&fixture.system->homes.homes[0].loop, &here);
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+	cr_assert(crossed);
+	cr_assert_eq(fixture.lost[GYRE_DROP_SHUTDOWN], 1);
 }
