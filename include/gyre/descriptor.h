@@ -58,7 +58,8 @@ GYRE_OWN_MESSAGE_(gyre_descriptor_ready, 0x61);
  *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Later, by gyre_future_error():
  *   -EBADF   @fd is not open
- *   -EPERM   @fd is of a kind that cannot be waited for, as a file on a disk
+ *   -EINVAL  @fd is of a kind that is always ready for POLLIN and POLLOUT, as a file on a disk, and
+ *            @events has neither
  *   -ETIMEDOUT  it was not ready in time
  *   others   what the kernel refused with
  * Ownership: @fd stays the caller's, and must stay open until the future has completed.

@@ -192,7 +192,9 @@ static void begin_poll(struct gy_ring *ring, const struct io_uring_sqe *sqe)
 	int r = gy_epoll_wait_for(ring, sqe, poll_mask(sqe), false);
 
 	if (r == -EPERM) {
-		r = (int)poll_mask(sqe) & (POLLIN | POLLOUT); /* a file: it is always ready */
+		/* A file: it is always ready, and never for anything else, as io_uring says too. */
+		r = (int)poll_mask(sqe) & (POLLIN | POLLOUT);
+		r = r == 0 ? -EINVAL : r;
 	}
 	if (r != 0) {
 		(void)gy_epoll_end(ring, sqe, r);

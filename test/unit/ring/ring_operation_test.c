@@ -261,3 +261,25 @@ Test(ring, drops_what_an_earlier_generation_brings_and_keeps_its_buffer)
 	pair_close(other);
 	gy_ring_destroy(ring);
 }
+
+Test(ring, polls_a_file_for_input_and_output_alone)
+{
+	static const uint32_t never[] = { POLLPRI, POLLRDHUP, POLLPRI | POLLRDHUP };
+	struct gy_ring *ring = ring_open(0, 0);
+	struct record polling;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	for (uint32_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		record_init(&polling);
+		cr_assert_eq(gy_ring_poll(ring, &polling.op, fd, never[i]), 0);
+		turn_until_final(ring, &polling);
+		cr_assert_eq(record_last(&polling)->result, -EINVAL);
+	}
+	record_init(&polling);
+	cr_assert_eq(gy_ring_poll(ring, &polling.op, fd, POLLIN | POLLPRI), 0);
+	turn_until_final(ring, &polling);
+	cr_assert_eq(record_last(&polling)->result, POLLIN);
+	(void)close(fd);
+	gy_ring_destroy(ring);
+}
