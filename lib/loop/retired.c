@@ -9,6 +9,7 @@
  * calls the deputy. The deputy delivers the mail in the retired loop's name, sets the flag again,
  * and looks at the inbox once more, as a loop does that parks.
  */
+#include "loop/borrowed.h"
 #include "loop/foreign_nodes.h"
 
 void gy_loops_call(struct gy_loops *loops)
@@ -31,8 +32,10 @@ static void serve(struct gy_loop *loop)
 	}
 }
 
+/* Its thread may have ended before the loop took part, and then has left it borrowing. */
 void gy_loop_adopt(struct gy_loop *loop)
 {
+	gy_loop_end_borrowing(loop);
 	loop->retired = true;
 	serve(loop);
 }

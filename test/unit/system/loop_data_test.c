@@ -138,6 +138,43 @@ Test(loop_data, that_cannot_be_made_for_a_new_loop_keeps_none_of_the_others_from
 	}
 }
 
+static int send_on(struct gyre_stack *stack)
+{
+	for (uint64_t i = 0; i < 10; i++) {
+		expect(gyre_notify(stack, gyre_message(stack, place)->address,
+				   gyre_new(stack, number, i)) == 0);
+	}
+	gy_store_release(&seen, 1);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class sending_class = { .name = "sending", .behaviour.notice = send_on };
+
+Test(loop_data, that_cannot_be_made_again_leaves_a_loop_that_keeps_no_mail_of_others)
+{
+	const struct gyre_system_options options = options_of(3);
+	struct gyre_address sending;
+	struct gyre_address gone;
+
+	fixture_open_with(&options);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	sending = spawn_outside(&sending_class, 1);
+	gone = spawn_outside(&sink_class, 2);
+	cr_assert_eq(resize(2), 0);
+	failing = 2;
+	cr_assert_eq(resize(3), -EIO);
+	cr_expect_gt(fixture.errors, 0);
+	fixture.errors = 0;
+	cr_assert_eq(gyre_system_notify(fixture.system, sending,
+					gyre_system_new(fixture.system, place, gone)),
+		     0);
+	wait_for(&seen, 1);
+	gyre_system_stop(fixture.system);
+	cr_expect_eq(gyre_system_wait(fixture.system), 0);
+	fixture_close();
+	cr_expect_eq(fixture.letters_count, 10);
+}
+
 Test(loop_data, cannot_be_freed_where_it_is_not_made)
 {
 	struct gyre_system_options options = options_of(1);
