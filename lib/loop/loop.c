@@ -12,6 +12,7 @@
 
 enum {
 	PHASE2_ROUNDS_MAX = 64,	 /* rounds of work that phase 2 makes for itself */
+	PHASE2_ROUNDS_BLIND = 4, /* of these, until it looks whether the ring is full */
 	INBOX_TAKE_MAX = 8192,	 /* nodes a round, so that a flood cannot hold phase 2 */
 	CHECK_EVERY_TURNS = 256, /* at assertions=full */
 	CLOCK_EVERY_JOBS = 16,
@@ -230,13 +231,26 @@ static void flush(struct gy_loop *loop)
 	}
 }
 
+/*
+ * After @rounds of phase 2: up to how many there may be. A channel that meets a full ring tries
+ * again in the next round, but in vain until phase 1 has reaped completions.
+ */
+static GY_COLD uint32_t more_rounds(const struct gy_loop *loop, uint32_t rounds)
+{
+	return rounds == PHASE2_ROUNDS_MAX || gy_ring_is_full(loop->ring)
+		       ? rounds
+		       : rounds + PHASE2_ROUNDS_BLIND;
+}
+
 /* Returns whether anything was executed. */
 static bool phase_channels(struct gy_loop *loop)
 {
+	uint32_t rounds = PHASE2_ROUNDS_BLIND;
 	bool executed = false;
 
 	gy_meter_time_exactly(&loop->meter, GY_METER_EXACT, loop->meter.ticks);
-	for (uint32_t round = 0; round < PHASE2_ROUNDS_MAX; round++) {
+	for (uint32_t round = 0; round < rounds || round < (rounds = more_rounds(loop, rounds));
+	     round++) {
 		bool worked = drain_inbox(loop);
 
 		worked = drain_channels(loop) || worked;

@@ -383,6 +383,11 @@ bool gy_ring_make_room(struct gy_ring *ring)
 	return ring->enabled && gy_ring_submit(ring) > 0 && gy_ring_has_room(ring);
 }
 
+bool gy_ring_is_full(const struct gy_ring *ring)
+{
+	return !gy_ring_has_room(ring);
+}
+
 bool gy_ring_ready(const struct gy_ring *ring)
 {
 	return completions_there(ring) || completions_flagged(ring);

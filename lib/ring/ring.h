@@ -154,6 +154,9 @@ bool gy_ring_has_prepared(const struct gy_ring *ring);
 /* Hands prepared operations to the kernel; no call if there are none. A count or a negative errno.
  */
 int gy_ring_submit(struct gy_ring *ring);
+/* Whether each place for an operation is taken: only a submit makes room, and that may have to wait
+ * until completions have been reaped. */
+bool gy_ring_is_full(const struct gy_ring *ring);
 /* Whether a completion is there or flagged by the kernel, as far as can be seen without a call. */
 bool gy_ring_ready(const struct gy_ring *ring);
 /*

@@ -60,6 +60,11 @@ bool gy_ring_has_prepared(const struct gy_ring *ring)
 	return ring->prepared > 0;
 }
 
+bool gy_ring_is_full(const struct gy_ring *ring)
+{
+	return ring->prepared == WAKES_MAX;
+}
+
 void gy_ring_wake(struct gy_ring *ring)
 {
 	(void)gy_exchange_full(&ring->woken, 1);

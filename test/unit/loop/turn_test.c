@@ -4,6 +4,10 @@
  */
 #include "loop_support.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 static struct test_job jobs[40];
 
 static void make_ready(struct gy_loop *loop, struct test_job *job, char name, bool channels)
@@ -93,6 +97,55 @@ Test(turn, leaves_phase_2_after_64_rounds_of_work_that_it_makes_for_itself)
 	jobs[2].run = NULL;
 	gy_loop_turn(loop);
 	cr_assert_eq(jobs[1].times, 129);
+	loop_close();
+}
+
+/* ---- a ring that takes no more ---- */
+
+enum { POLLS = 600, TURNS = 100 };
+
+static struct gy_op polls[POLLS];
+static uint32_t polls_begun;
+static uint32_t polls_ended;
+static int polled_fd; /* of a file, which is always ready */
+
+static void poll_has_ended(struct gy_op *op, const struct gy_completion *completion)
+{
+	cr_assert(op >= polls && op < polls + POLLS);
+	cr_assert_eq(completion->result, POLLIN);
+	polls_ended++;
+}
+
+static void begin_polls(struct gy_loop *loop, struct test_job *job)
+{
+	while (polls_begun < POLLS &&
+	       gy_ring_poll(loop->ring, &polls[polls_begun], polled_fd, POLLIN) == 0) {
+		polls_begun++;
+	}
+	if (polls_begun < POLLS) {
+		gy_loop_ready_channels(loop, &job->job, false);
+	}
+}
+
+Test(turn, leaves_phase_2_soon_when_the_ring_takes_no_more_operations)
+{
+	struct gy_loop *loop = loop_open();
+
+	polled_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	cr_assert_geq(polled_fd, 0);
+	for (uint32_t i = 0; i < POLLS; i++) {
+		gy_op_init(&polls[i], poll_has_ended);
+	}
+	jobs[0].run = begin_polls;
+	make_ready(loop, &jobs[0], '\0', true);
+	gy_loop_turn(loop);
+	cr_assert_leq(jobs[0].times, 4);
+	for (uint32_t i = 0; i < TURNS && polls_ended < POLLS; i++) {
+		turn(loop);
+	}
+	cr_assert_eq(polls_begun, POLLS);
+	cr_assert_eq(polls_ended, POLLS);
+	(void)close(polled_fd);
 	loop_close();
 }
 
