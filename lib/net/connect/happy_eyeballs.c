@@ -141,6 +141,13 @@ static void begin_next(struct gy_happy_eyeballs *happy_eyeballs)
 		if (r == 0) {
 			break;
 		}
+		if (r == -EAGAIN) {
+			/* The ring has no room. */
+			happy_eyeballs->next--;
+			happy_eyeballs->due = true;
+			gy_endpoint_ready(happy_eyeballs->endpoint);
+			return;
+		}
 		failed(happy_eyeballs, attempt, r);
 	}
 	if (happy_eyeballs->next < happy_eyeballs->count) {

@@ -274,6 +274,52 @@ Test(connecting, comes_from_the_address_that_was_given, .init = client_begin, .f
 	(void)close(fd);
 }
 
+/* ---- many at once ---- */
+
+enum { AT_ONCE = 400 };
+
+static char at_once_text[64];
+static uint32_t at_once_open;
+
+static void count_open(struct gyre_stack *stack, const struct gyre_connection *connection,
+		       struct gyre_channel *channel, void *arg)
+{
+	(void)channel;
+	(void)arg;
+	expect(connection->step != GYRE_CONNECTION_FAILED);
+	at_once_open += connection->step == GYRE_CONNECTION_OPEN;
+	if (at_once_open == AT_ONCE || connection->step == GYRE_CONNECTION_FAILED) {
+		gyre_system_stop(gyre_system_of(stack));
+	}
+}
+
+static int connect_all(struct gyre_stack *stack)
+{
+	struct gyre_connect_options options = client_options(0);
+
+	options.to = at_once_text;
+	options.report = count_open;
+	for (uint32_t i = 0; i < AT_ONCE; i++) {
+		expect(gyre_connect(stack, &options, NULL, NULL) == 0);
+	}
+	return gyre_return(stack);
+}
+
+Test(connecting, works_for_more_at_once_than_the_ring_has_room_for)
+{
+	const struct gyre_system_options options = { .loops = 1, .ring_entries = 64 };
+	struct gyre_socket_address address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(at_once_text, sizeof(at_once_text), "unix:@gyre-many-%d", (int)getpid());
+	cr_assert_eq(gyre_socket_address_parse(at_once_text, &address), 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_assert_eq(listen(fd, AT_ONCE), 0);
+	play_with(&options, connect_all);
+	cr_expect_eq(at_once_open, AT_ONCE);
+	(void)close(fd);
+}
+
 /* ---- failure ---- */
 
 static void expect_failure(const struct gyre_connect_options *options, int reason)
