@@ -16,17 +16,25 @@ enum { CHAIN_MAX = 64 };
  *
  * The wake of a loop is only prepared, and goes out with the waker's next system call. Until the
  * sleeper is awake its flag names the loop that will wake it: that loop need not wake it again, but
- * no other may rely on it, since it may be in the middle of a long handler.
+ * no other may rely on it, since it may be in the middle of a long handler. So who finds that
+ * another loop was first takes the flag from it.
  */
 static bool take_flag(struct gy_loop *target, uint32_t parked, uint32_t next)
 {
-	return parked != next && gy_compare_exchange_full(&target->parked, &parked, next);
+	while (parked != next && parked != GY_AWAKE && parked < GY_ENDED) {
+		if (gy_compare_exchange_full(&target->parked, &parked, next)) {
+			return true;
+		}
+	}
+	return false; /* it is awake, or was, and looks at its inbox before it sleeps again */
 }
 
 /* Takes the flag of a retired loop, and has its deputy look at the inbox. */
 static GY_COLD void call_deputy(struct gy_loop *target)
 {
-	if (take_flag(target, GY_PARKED_RETIRED, GY_AWAKE)) {
+	uint32_t retired = GY_PARKED_RETIRED;
+
+	if (gy_compare_exchange_full(&target->parked, &retired, GY_AWAKE)) {
 		gy_loops_call(target->peers);
 	}
 }
