@@ -20,6 +20,9 @@ GYRE_BEGIN_DECLS
  * @used: objects in use
  * @free: objects that wait for their next use
  * @bytes: the memory of both
+ *
+ * Of stacks, parts and promises only the sum of @used over all loops is right: an actor that
+ * another loop has run takes some objects of that loop home, where they are freed.
  */
 struct gyre_pool_use {
 	uint64_t used;

@@ -72,6 +72,7 @@ static const struct gy_loop_ops loop_ops = {
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 		 const struct gy_home_options *options)
 {
+	struct gy_homes *homes = gy_homes_of(options->system);
 	struct gy_loop_options with_ops = *loop;
 	int r;
 
@@ -84,9 +85,12 @@ int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,
 	gy_memory_retry_init(home);
 	home->pinned.slot = GY_PINNED_NONE;
 	gy_sizes_init(&home->stacks, "stack");
+	gy_sizes_exchange(&home->stacks, homes->stacks);
 	gy_sizes_init(&home->parts, "part");
+	gy_sizes_exchange(&home->parts, homes->parts);
 	home->ask_span = gy_patience_span(gy_patience(options->ask_timeout_ns));
 	gy_pool_init(&home->promises, "promise", sizeof(struct gy_promise));
+	gy_pool_exchange(&home->promises, &homes->promises);
 	r = gy_slots_init(&home->slots, options->cookie_seed);
 	r = r < 0 ? r : gy_promise_places_init(home);
 	return r < 0 ? r : gy_loop_init(&home->loop, &with_ops);

@@ -78,6 +78,9 @@ struct gy_homes {
 	const struct gy_log *log;
 	uint32_t crowded_at; /* atomic: how much counted mail that waits is told to the directory */
 	pthread_mutex_t placing; /* held while loops come or go, and to place things on each */
+	uint32_t stacks[GY_SIZES_COUNT]; /* atomic, as the next two: how many there are */
+	uint32_t parts[GY_SIZES_COUNT];
+	uint32_t promises;
 	struct gy_promise *spare_promises;   /* atomic; a list: see promise.c */
 	struct gy_promise ***promise_places; /* atomic: see promise_places.c */
 	uint32_t promise_count;		     /* atomic: how many have a place */

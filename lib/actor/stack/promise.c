@@ -75,8 +75,7 @@ static void enter_all(struct gy_home *home)
 		entered++;
 	}
 	while (pool->free_count > entered) {
-		gy_memory_put(gy_pool_take(pool));
-		gy_store_relaxed(&pool->total, pool->total - 1);
+		gy_pool_put_surplus(pool, gy_pool_take(pool));
 	}
 }
 

@@ -22,6 +22,12 @@ void gy_pool_know_all(struct gy_pool *pool)
 	pool->is_known = true;
 }
 
+void gy_pool_exchange(struct gy_pool *pool, uint32_t *existing)
+{
+	gy_assert(pool->total == 0 && !pool->is_known && existing != NULL);
+	pool->existing = existing;
+}
+
 /* ---- what is free, of all ---- */
 
 /*
@@ -99,12 +105,24 @@ void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 {
 	uint32_t total = gy_load_relaxed(&pool->total);
 	uint32_t free_count = gy_load_relaxed(&pool->free_count);
+	int32_t used = (int32_t)(total - free_count);
 
 	/* Another thread may have changed one between the two loads. */
-	total = total < free_count || (int32_t)total < 0 ? free_count : total;
-	sum->used += total - free_count;
+	if (pool->existing == NULL && used < 0) {
+		used = 0;
+	}
+	sum->used += used;
+	sum->used_bytes += (int64_t)used * pool->object_bytes;
 	sum->free += free_count;
-	sum->bytes += (uint64_t)total * pool->object_bytes;
+	sum->free_bytes += (uint64_t)free_count * pool->object_bytes;
+}
+
+/* Of all pools that exchange objects. */
+static void count_existing(const struct gy_pool *pool, uint32_t change)
+{
+	if (pool->existing != NULL) {
+		(void)gy_add_relaxed(pool->existing, change);
+	}
 }
 
 int32_t gy_pool_fini(struct gy_pool *pool)
@@ -114,6 +132,7 @@ int32_t gy_pool_fini(struct gy_pool *pool)
 	for (uint32_t i = 0; i < pool->free_count; i++) {
 		gy_memory_put(pool->free[i]);
 	}
+	count_existing(pool, 0 - pool->free_count);
 	pool->free_count = 0;
 	if (pool->free != NULL) {
 		gy_memory_put((void *)(pool->free - 1));
@@ -169,10 +188,19 @@ static int reserve(struct gy_pool *pool, uint32_t objects)
 	return 0;
 }
 
+/* How many objects may come back at most. A pool that freed more objects of others than it made has
+ * a negative total. */
+static uint32_t most(const struct gy_pool *pool)
+{
+	uint32_t total = (int32_t)pool->total < 0 ? 0 : pool->total;
+	uint32_t existing = pool->existing == NULL ? total : gy_load_relaxed(pool->existing);
+
+	return total < existing ? total : existing;
+}
+
 int gy_pool_grow(struct gy_pool *pool)
 {
-	/* A pool that freed more objects of others than it made has a negative total. */
-	uint32_t total = (int32_t)pool->total < 0 ? 0 : pool->total;
+	uint32_t total = most(pool);
 	uint32_t wanted = total / 4;
 	uint32_t got = 0;
 
@@ -194,6 +222,7 @@ int gy_pool_grow(struct gy_pool *pool)
 		got++;
 	}
 	pool->grown += got;
+	count_existing(pool, got);
 	return got > 0 ? 0 : -ENOMEM;
 }
 
@@ -202,6 +231,7 @@ void gy_pool_put_surplus(struct gy_pool *pool, void *object)
 	gy_assert(!pool->is_known);
 	gy_memory_put(object);
 	gy_store_relaxed(&pool->total, pool->total - 1);
+	count_existing(pool, UINT32_MAX);
 }
 
 void gy_pool_put_twice(const struct gy_pool *pool)
@@ -232,6 +262,7 @@ bool gy_pool_trim(struct gy_pool *pool, uint32_t keep)
 		gy_memory_put(pool->free[last]);
 		gy_store_relaxed(&pool->free_count, last);
 		gy_store_relaxed(&pool->total, pool->total - 1);
+		count_existing(pool, UINT32_MAX);
 	}
 	return false;
 }

@@ -5,6 +5,11 @@
  * threaded through the free objects, the array lets the pool fetch the next object into the cache
  * without touching the one before; that counts for objects that come home from another core. The
  * array has room for every object of the pool, so putting one back cannot fail.
+ *
+ * Pools of one kind may exchange objects: what one has made is put back to another. Then only the
+ * sum of their totals tells how many objects there are. The total of one that gives goes up without
+ * end, and that of one that takes goes down. So these pools share a count of all their objects, and
+ * none makes room for more.
  */
 #ifndef GY_BASE_MEMORY_POOL_H
 #define GY_BASE_MEMORY_POOL_H
@@ -21,19 +26,22 @@ struct gy_pool {
 	void **free;	     /* free[-1] is NULL: what is prefetched when the last is taken */
 	uint32_t free_count; /* read from any thread, as is @total */
 	uint32_t total;	     /* objects made here and not freed here */
-	uint32_t capacity;   /* of @free, at least @total */
+	uint32_t capacity;   /* of @free: @total at least, unless the pool exchanges objects */
 	uint32_t object_bytes;
 	bool used;     /* something was taken since the last trim */
 	bool is_known; /* @all is kept */
 	uint64_t grown;
 	void **all; /* every object of @total, where somebody wants to know what was lost */
 	const char *name;
+	uint32_t *existing; /* of all pools that exchange objects with this one; NULL for none */
 } GY_ALIGNED_LINE;
 
+/* What is in use may be negative in a pool that has got objects of others. */
 struct gy_pool_use {
-	uint64_t used; /* objects */
+	int64_t used; /* objects */
+	int64_t used_bytes;
 	uint64_t free;
-	uint64_t bytes; /* of both */
+	uint64_t free_bytes;
 };
 
 void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes);
@@ -43,6 +51,10 @@ void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes);
  * this pool, and to no other.
  */
 void gy_pool_know_all(struct gy_pool *pool);
+
+/* Has an empty pool exchange objects with all others that have the same @existing, an atomic count
+ * of their objects. */
+void gy_pool_exchange(struct gy_pool *pool, uint32_t *existing);
 
 typedef void (*gy_lost_fn)(void *arg, const void *object);
 /* Calls @lost for each object that is out. No thread may use the pool meanwhile; free objects are
@@ -63,7 +75,8 @@ bool gy_pool_trim(struct gy_pool *pool, uint32_t keep);
  * objects. On the pool's thread: writes to the begin of free objects. */
 void gy_pool_check(const struct gy_pool *pool);
 
-/* Adds the figures of the pool to @sum, as they were at about that time. Any thread. */
+/* Adds the figures of the pool to @sum, as they were at about that time. Any thread. Only the sum
+ * over all pools that exchange objects says how many are in use. */
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum);
 
 /* A free object, or NULL: the pool does not grow. The contents are undefined. */
@@ -109,7 +122,7 @@ static inline void gy_pool_push(struct gy_pool *pool, void *object)
 	gy_pool_push_at(pool, pool->free_count, object);
 }
 
-/* Frees an object that the array has no room for, since too many have come from elsewhere. */
+/* Frees an object that was taken or has come from elsewhere, as when the array has no room. */
 GY_COLD void gy_pool_put_surplus(struct gy_pool *pool, void *object);
 
 /* Puts back an object of this pool, or of a pool of the same kind that another thread owns. */

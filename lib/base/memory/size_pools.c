@@ -10,6 +10,13 @@ void gy_sizes_init(struct gy_sizes *sizes, const char *name)
 	}
 }
 
+void gy_sizes_exchange(struct gy_sizes *sizes, uint32_t existing[GY_SIZES_COUNT])
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_exchange(&sizes->pools[i], &existing[i]);
+	}
+}
+
 void gy_sizes_know_all(struct gy_sizes *sizes)
 {
 	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {

@@ -20,6 +20,8 @@ struct gy_sizes {
 };
 
 void gy_sizes_init(struct gy_sizes *sizes, const char *name);
+/* gy_pool_exchange() for each; @existing has a count for each size. */
+void gy_sizes_exchange(struct gy_sizes *sizes, uint32_t existing[GY_SIZES_COUNT]);
 /* gy_pool_know_all() and gy_pool_each_lost() for each. */
 void gy_sizes_know_all(struct gy_sizes *sizes);
 void gy_sizes_each_lost(struct gy_sizes *sizes, gy_lost_fn lost, void *arg);

@@ -32,14 +32,87 @@ struct view {
 
 /* ---- loops ---- */
 
-static struct gyre_pool_use pool_use(const struct gy_pool *pools, uint32_t count)
+static struct gy_pool_use sum_of(const struct gy_pool *pools, uint32_t count)
 {
 	struct gy_pool_use sum = { 0 };
 
 	for (uint32_t i = 0; i < count; i++) {
 		gy_pool_use_add(&pools[i], &sum);
 	}
-	return (struct gyre_pool_use){ sum.used, sum.free, sum.bytes };
+	return sum;
+}
+
+/*
+ * What the pools of one kind of all loops have in use. An object that has left with an actor counts
+ * for ever where it was made, and less than nothing where it is freed. The sum over all loops is
+ * right, and is shared out among those that seem to have any in use.
+ */
+struct kind_use {
+	int64_t used;
+	int64_t used_bytes;
+	int64_t seeming; /* of those that have more than nothing */
+	int64_t seeming_bytes;
+};
+
+struct kinds_use {
+	struct kind_use stacks;
+	struct kind_use parts;
+	struct kind_use promises;
+};
+
+static void add_to_kind(struct kind_use *kind, const struct gy_pool *pools, uint32_t count)
+{
+	struct gy_pool_use sum = sum_of(pools, count);
+
+	kind->used += sum.used;
+	kind->used_bytes += sum.used_bytes;
+	kind->seeming += sum.used < 0 ? 0 : sum.used;
+	kind->seeming_bytes += sum.used_bytes < 0 ? 0 : sum.used_bytes;
+}
+
+static struct kinds_use use_of_kinds(const struct gy_homes *homes)
+{
+	struct kinds_use use = { 0 };
+	uint32_t made = gy_homes_made(homes);
+
+	for (uint32_t i = 0; i < made; i++) {
+		const struct gy_home *home = &homes->homes[i];
+
+		add_to_kind(&use.stacks, home->stacks.pools, GY_SIZES_COUNT);
+		add_to_kind(&use.parts, home->parts.pools, GY_SIZES_COUNT);
+		add_to_kind(&use.promises, &home->promises, 1);
+	}
+	return use;
+}
+
+static uint64_t share_of(int64_t mine, int64_t all, int64_t seeming)
+{
+	if (mine <= 0 || all <= 0) {
+		return 0;
+	}
+	return all >= seeming ? (uint64_t)mine
+			      : (uint64_t)((double)mine * (double)all / (double)seeming);
+}
+
+static struct gyre_pool_use pool_use(const struct gy_pool *pools, uint32_t count,
+				     const struct kind_use *kind)
+{
+	struct gy_pool_use sum = sum_of(pools, count);
+
+	return (struct gyre_pool_use){
+		.used = share_of(sum.used, kind->used, kind->seeming),
+		.free = sum.free,
+		.bytes = sum.free_bytes +
+			 share_of(sum.used_bytes, kind->used_bytes, kind->seeming_bytes),
+	};
+}
+
+static struct gyre_pool_use mail_use(const struct gy_loop *loop)
+{
+	struct gy_pool_use sum = sum_of(loop->nodes.pools, GY_SIZES_COUNT);
+
+	return (struct gyre_pool_use){ (uint64_t)sum.used, sum.free,
+				       (uint64_t)sum.used_bytes + sum.free_bytes };
 }
 
 /*
@@ -81,7 +154,8 @@ static void view_log(const struct gy_log_source *source, struct gyre_loop_snapsh
 	view->log_lost = gy_load_relaxed(&source->lost);
 }
 
-static void view_loop(const struct gy_home *home, struct gyre_loop_snapshot *view)
+static void view_loop(const struct gy_home *home, const struct kinds_use *use,
+		      struct gyre_loop_snapshot *view)
 {
 	const struct gy_loop *loop = &home->loop;
 
@@ -104,10 +178,10 @@ static void view_loop(const struct gy_home *home, struct gyre_loop_snapshot *vie
 	view->held_bytes = gy_load_relaxed(&gy_channels_of(home)->byte_budget.bytes);
 	view->held_max = gy_byte_budget_max(gy_channels_of(home));
 	view->held_over = gy_load_relaxed(&gy_channels_of(home)->byte_budget.over) != 0;
-	view->mail = pool_use(loop->nodes.pools, GY_SIZES_COUNT);
-	view->stacks = pool_use(home->stacks.pools, GY_SIZES_COUNT);
-	view->parts = pool_use(home->parts.pools, GY_SIZES_COUNT);
-	view->promises = pool_use(&home->promises, 1);
+	view->mail = mail_use(loop);
+	view->stacks = pool_use(home->stacks.pools, GY_SIZES_COUNT, &use->stacks);
+	view->parts = pool_use(home->parts.pools, GY_SIZES_COUNT, &use->parts);
+	view->promises = pool_use(&home->promises, 1, &use->promises);
 }
 
 /* ---- classes ---- */
@@ -209,6 +283,7 @@ static struct view *make(const struct gyre_system *system, uint32_t loops)
 static int inspect(struct gyre_system *system, struct view **ret_view)
 {
 	uint32_t loops = gy_loops_count(system->homes.loops);
+	const struct kinds_use use = use_of_kinds(&system->homes);
 	struct view *view;
 	uint32_t made;
 
@@ -229,7 +304,7 @@ static int inspect(struct gyre_system *system, struct view **ret_view)
 	for (uint32_t i = 0; i < view->snapshot.loops_count; i++) {
 		uint32_t index = index_of(system, i, loops);
 
-		view_loop(&system->homes.homes[index], &view->loops[i]);
+		view_loop(&system->homes.homes[index], &use, &view->loops[i]);
 		view_log(&system->log_writer->loops[index], &view->loops[i]);
 	}
 	made = gy_homes_made(&system->homes);

@@ -289,3 +289,53 @@ Test(sizes, are_trimmed_each_and_tell_whether_to_look_again)
 	cr_assert_eq(sizes.pools[0].total, 10);
 	cr_assert_eq(gy_sizes_fini(&sizes), 0);
 }
+
+/* ---- pools that exchange objects ---- */
+
+Test(pool, whose_objects_stay_with_another_makes_no_room_for_more_than_there_are)
+{
+	struct gy_pool other;
+	uint32_t existing = 0;
+
+	gy_pool_init(&other, "other", OBJECT_BYTES);
+	gy_pool_exchange(&pool, &existing);
+	gy_pool_exchange(&other, &existing);
+	for (uint32_t round = 0; round < 200; round++) {
+		get_all(OBJECTS);
+		for (uint32_t i = 0; i < OBJECTS; i++) {
+			gy_pool_put_any(&other, objects[i]);
+		}
+		cr_assert_eq(existing, pool.total + other.total);
+	}
+	cr_assert_gt(pool.total, 100 * OBJECTS, "as many have left");
+	cr_assert_lt(pool.capacity, 4 * OBJECTS);
+	(void)gy_pool_trim(&pool, 0);
+	(void)gy_pool_trim(&pool, 0);
+	cr_assert_eq(existing, pool.total + other.total);
+	cr_assert_eq(gy_pool_fini(&pool) + gy_pool_fini(&other), 0);
+}
+
+Test(pool, whose_objects_stay_with_another_is_summed_up_with_it)
+{
+	struct gy_pool_use use = { 0 };
+	struct gy_pool other;
+	uint32_t existing = 0;
+
+	gy_pool_init(&other, "other", OBJECT_BYTES);
+	gy_pool_exchange(&pool, &existing);
+	gy_pool_exchange(&other, &existing);
+	get_all(OBJECTS);
+	for (uint32_t i = 10; i < OBJECTS; i++) {
+		gy_pool_put_any(&other, objects[i]);
+	}
+	gy_pool_use_add(&pool, &use);
+	gy_pool_use_add(&other, &use);
+	cr_assert_eq(use.used, 10);
+	cr_assert_eq(use.used_bytes, 10 * OBJECT_BYTES);
+	cr_assert_eq(use.free, pool.free_count + other.free_count);
+	cr_assert_eq(use.free_bytes, use.free * OBJECT_BYTES);
+	for (uint32_t i = 0; i < 10; i++) {
+		gy_pool_put_any(&other, objects[i]);
+	}
+	cr_assert_eq(gy_pool_fini(&pool) + gy_pool_fini(&other), 0);
+}

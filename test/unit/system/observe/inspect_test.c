@@ -14,6 +14,7 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "gyre_config.h"
+#include "system/system.h"
 
 static struct gyre_snapshot *inspect(void)
 {
@@ -70,6 +71,30 @@ Test(inspect, shows_a_system_before_its_start)
 		cr_assert_eq(snapshot->loops[i].parked_ns, 0);
 	}
 	gyre_snapshot_destroy(snapshot);
+	fixture_close();
+}
+
+Test(inspect, counts_once_what_one_loop_has_made_and_another_frees)
+{
+	struct gyre_snapshot *snapshot;
+	struct gy_pool *first;
+	struct gy_pool *second;
+	void *kept;
+
+	fixture_open(2);
+	first = &fixture.system->homes.homes[0].stacks.pools[0];
+	second = &fixture.system->homes.homes[1].stacks.pools[0];
+	kept = gy_pool_get(second);
+	cr_assert_not_null(kept);
+	for (uint32_t i = 0; i < 100; i++) {
+		gy_pool_put_any(second, gy_pool_get(first));
+	}
+	snapshot = inspect();
+	cr_expect_eq(snapshot->loops[0].stacks.used + snapshot->loops[1].stacks.used, 1);
+	cr_expect_eq(snapshot->loops[0].stacks.bytes + snapshot->loops[1].stacks.bytes,
+		     (first->free_count + second->free_count + 1) * second->object_bytes);
+	gyre_snapshot_destroy(snapshot);
+	gy_pool_put_any(second, kept);
 	fixture_close();
 }
 
