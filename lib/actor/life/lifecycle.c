@@ -551,7 +551,8 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 				gy_count(&home->counters.handled, 1); /* nobody watches any more */
 				gy_mail_put(home, gy_mail_of(node));
 			} else if (gy_unlikely(gy_mail_of(node)->type == &gy_type_failure)) {
-				gy_mail_put(home, gy_mail_of(node)); /* counted when it came */
+				gy_failure_undecided(home,
+						     gy_mail_of(node)); /* counted when it came */
 			} else {
 				gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
 			}

@@ -373,11 +373,17 @@ bool gy_failure_retry(struct gy_house *parent, struct gyre_mail *mail)
 	return true;
 }
 
+void gy_failure_undecided(struct gy_home *home, struct gyre_mail *mail)
+{
+	report_of(mail)->verdict.decision = GYRE_DECISION_STOP;
+	answer(home, mail);
+}
+
 void gy_failure_arrived(struct gy_home *home, struct gy_house *parent, struct gyre_mail *mail)
 {
 	gy_count(&home->counters.handled, 1);
 	if (parent == NULL || gy_house_is_stopped(parent)) {
-		gy_mail_put(home, mail);
+		gy_failure_undecided(home, mail);
 	} else if (!gy_failure_retry(parent, mail)) {
 		gy_house_put(home, parent, mail, GY_LANE_EVENT);
 	}

@@ -6,8 +6,9 @@
  * decision: so nothing else is needed for one child. Decisions about several children go to each
  * loop that has some, which carries them out for its part of the family.
  *
- * A report or a decision that finds nobody is void: a parent that stops has ordered its children to
- * stop, and a child that stops needs no decision.
+ * A child whose report finds no parent stops, as all children of a parent that stops do; but such a
+ * child may be exempt from the parent's order: see gy_family_orphan(). A decision that finds nobody
+ * is void: a child that stops needs none.
  */
 #ifndef GY_ACTOR_LIFE_SUPERVISE_H
 #define GY_ACTOR_LIFE_SUPERVISE_H
@@ -32,6 +33,8 @@ void gy_supervise_report(struct gy_house *house, int error, bool ends,
 
 /* A report has come to the parent, or to nobody, which is NULL. Takes the mail. */
 void gy_failure_arrived(struct gy_home *home, struct gy_house *parent, struct gyre_mail *mail);
+/* The parent stops before it has decided. Takes the mail. */
+void gy_failure_undecided(struct gy_home *home, struct gyre_mail *mail);
 /* Goes on with a decision that waits among the events for memory. Takes the mail, or returns false
  * while there still is none. */
 bool gy_failure_retry(struct gy_house *parent, struct gyre_mail *mail);

@@ -216,6 +216,56 @@ Test(connect_await, leaves_an_actor_alone_that_goes_on_without_its_channel)
 	cr_expect_eq(cleaned, 1);
 }
 
+static void tell_self(struct gyre_handler_context *context)
+{
+	struct gyre_stack *stack = gyre_context_stack(context);
+
+	expect(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 1)) == 0);
+	gyre_context_fire_inactive(context);
+}
+
+static int init_tell_self(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_handler handler = { .name = "tell self", .inactive = tell_self };
+	int r = init_echo(channel, arg);
+
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &handler, NULL);
+}
+
+static int count_and_fail(struct gyre_stack *stack)
+{
+	(void)gy_fetch_add(&noticed, 1);
+	return gyre_throw(stack, -EIO);
+}
+
+/* The actor that has connected ends before its child fails, and cannot decide any more. */
+Test(connect_await, stops_an_actor_that_goes_on_without_its_channel_and_fails_without_its_parent)
+{
+	static const struct gyre_class class = { .name = "lonely",
+						 .clean = count_clean,
+						 .strategy = GYRE_STRATEGY_ESCALATE,
+						 .behaviour.notice = count_and_fail };
+	uint16_t port;
+	int fd;
+	struct gyre_connect_options options;
+
+	client_begin();
+	fd = client_listen(&port);
+	options = client_options(port);
+	options.init_channel = init_tell_self;
+	options.actor_class = &class;
+	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	while (gy_load_acquire(&cleaned) == 0) {
+		sched_yield();
+	}
+	cr_expect_eq(noticed, 1);
+	(void)close(fd);
+	client_end();
+}
+
 /* ---- failures ---- */
 
 static int expected_error;
