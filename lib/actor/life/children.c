@@ -43,7 +43,7 @@ void gy_families_init(struct gy_home *home)
 }
 
 static GY_COLD struct gy_family *make(struct gy_home *home, struct gy_origin parent,
-				      const struct gy_lineage *lineage)
+				      struct gy_lineage *lineage)
 {
 	struct gy_family *family = (struct gy_family *)gy_sizes_new(&home->parts, sizeof(*family));
 	int r;
@@ -105,7 +105,7 @@ static void join(struct gy_house *house, struct gy_family *family)
 
 /* The family of a parent that is not nobody, made if need be; NULL when there is no memory. */
 static struct gy_family *get(struct gy_home *home, struct gy_origin parent,
-			     const struct gy_lineage *lineage)
+			     struct gy_lineage *lineage)
 {
 	struct gy_family *family = home->recent_family;
 
@@ -394,7 +394,7 @@ void gy_children_fini(struct gy_house *house)
 	if (children != NULL) {
 		gy_timer_stop(&house->home->loop.wheel, &children->again);
 		gy_assert(!children->telling);
-		gy_lineage_free(house, children->lineage);
+		gy_lineage_unref(house, children->lineage);
 		if (children->restarts != NULL) {
 			gy_sizes_delete(&house->home->parts, children->restarts,
 					sizeof(*children->restarts));

@@ -36,7 +36,7 @@ struct gy_children {
 
 /* What a new house is told of its family, besides its parent. */
 struct gy_kin {
-	const struct gy_lineage *lineage; /* the parent's; NULL for none */
+	struct gy_lineage *lineage; /* the parent's; NULL for none */
 	uint32_t number;
 };
 

@@ -12,6 +12,7 @@
 #include "actor/house_extra.h"
 #include "actor/life/children.h"
 #include "actor/stack/stack.h"
+#include "base/atomic.h"
 
 /* "actor ", the name of a class, and a path. */
 enum { BEFORE_BYTES = GYRE_PATH_TEXT_MAX + GY_CLASS_NAME_BYTES + 16 };
@@ -50,21 +51,32 @@ struct gy_lineage *gy_lineage_make(const struct gy_house *house)
 {
 	char part[GY_PATH_PART_BYTES];
 	size_t bytes = own_part(house, part);
+	struct gy_lineage *parent = house->family->lineage;
 	struct gy_lineage *lineage =
 		(struct gy_lineage *)gy_sizes_new(&house->home->parts, sizeof(*lineage) + bytes);
 
-	if (lineage != NULL) {
-		*lineage = (struct gy_lineage){ .parent = house->family->lineage,
-						.root = house->family->root,
-						.bytes = (uint32_t)bytes };
-		memcpy(lineage->text, part, bytes);
+	if (lineage == NULL) {
+		return NULL;
+	}
+	*lineage = (struct gy_lineage){ .parent = parent,
+					.root = house->family->root,
+					.references = 1,
+					.bytes = (uint32_t)bytes };
+	memcpy(lineage->text, part, bytes);
+	if (parent != NULL) {
+		(void)gy_fetch_add(&parent->references, 1);
 	}
 	return lineage;
 }
 
-void gy_lineage_free(const struct gy_house *house, struct gy_lineage *lineage)
+void gy_lineage_unref(const struct gy_house *house, struct gy_lineage *lineage)
 {
-	gy_sizes_delete(&house->home->parts, lineage, sizeof(*lineage) + lineage->bytes);
+	while (lineage != NULL && gy_fetch_add(&lineage->references, -1U) == 1) {
+		struct gy_lineage *parent = lineage->parent;
+
+		gy_sizes_delete(&house->home->parts, lineage, sizeof(*lineage) + lineage->bytes);
+		lineage = parent;
+	}
 }
 
 /* Puts a part before what begins at *@at, with a slash. False if there is no room for it, and for

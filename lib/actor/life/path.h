@@ -4,8 +4,9 @@
  *
  * An actor keeps no path, only its number among its parent's children. A parent makes a record with
  * its own part of the path, when it has its first child. The families of its children point there,
- * on whatever loop, and the record never changes. It lives as long as the parent, and so as long as
- * all children: a path is read upwards without a lock.
+ * on whatever loop, and the record never changes. It lives as long as the parent, and as the
+ * records of its children, which are counted: for a child may go on without the parent, with
+ * children of its own. So a path is read upwards without a lock.
  */
 #ifndef GY_ACTOR_LIFE_PATH_H
 #define GY_ACTOR_LIFE_PATH_H
@@ -27,15 +28,17 @@ extern const char *const gy_root_names[GY_ROOTS];
 
 /* A parent's part of the path. */
 struct gy_lineage {
-	const struct gy_lineage *parent; /* NULL below a root */
+	struct gy_lineage *parent; /* NULL below a root */
 	enum gy_root root;
-	uint32_t bytes; /* of @text; 0 for an actor that stands for the root */
+	uint32_t references; /* atomic: the parent's, and one of each record below */
+	uint32_t bytes;	     /* of @text; 0 for an actor that stands for the root */
 	char text[];
 };
 
 /* The record of a house that is about to have children; NULL when there is no memory. */
 GY_COLD struct gy_lineage *gy_lineage_make(const struct gy_house *house);
-void gy_lineage_free(const struct gy_house *house, struct gy_lineage *lineage);
+/* The house has no more children. */
+void gy_lineage_unref(const struct gy_house *house, struct gy_lineage *lineage);
 
 /* Bytes for a part of a path, with the final 0: a name, or a class and a number. */
 enum { GY_PATH_PART_BYTES = 256 };

@@ -216,6 +216,88 @@ Test(connect_await, leaves_an_actor_alone_that_goes_on_without_its_channel)
 	cr_expect_eq(cleaned, 1);
 }
 
+enum { FILLERS = 64 };
+
+static struct gyre_address maker; /* of the channel's actor */
+static char heir_path[GYRE_PATH_TEXT_MAX];
+static uint32_t filled;
+static uint32_t heir_told; /* atomic */
+
+/* Takes memory that was just freed. */
+static int fill_memory(struct gyre_stack *stack)
+{
+	if (++filled == FILLERS) {
+		expect(gyre_notify(stack, gyre_parent(stack), gyre_new(stack, number, 0)) == 0);
+	}
+	return gyre_return(stack);
+}
+
+static int begin_heir(struct gyre_stack *stack)
+{
+	expect(gyre_path(stack, sizeof(heir_path), heir_path) > 0);
+	expect(gyre_watch(stack, maker) == 0);
+	return gyre_return(stack);
+}
+
+static int outlive_maker(struct gyre_stack *stack)
+{
+	static const struct gyre_class filler_class = { .name = "filler",
+							.state_bytes = 64,
+							.mount = fill_memory };
+	struct gyre_address filler;
+
+	expect(gyre_message(stack, gyre_terminated) != NULL);
+	for (uint32_t i = 0; i < FILLERS; i++) {
+		expect(gyre_spawn(stack, &filler_class, GYRE_NO_ARGUMENT, NULL, &filler) == 0);
+	}
+	return gyre_return(stack);
+}
+
+static int compare_path(struct gyre_stack *stack)
+{
+	char path[GYRE_PATH_TEXT_MAX];
+
+	expect(gyre_path(stack, sizeof(path), path) > 0);
+	expect(strcmp(path, heir_path) == 0);
+	(void)gy_fetch_add(&heir_told, 1);
+	return gyre_return(stack);
+}
+
+static int bear_heir(struct gyre_stack *stack)
+{
+	static const struct gyre_class heir_class = { .name = "heir",
+						      .mount = begin_heir,
+						      .behaviour = { .notice = compare_path,
+								     .event = outlive_maker } };
+	struct gyre_address heir;
+
+	maker = gyre_parent(stack);
+	expect(gyre_spawn(stack, &heir_class, GYRE_NO_ARGUMENT, NULL, &heir) == 0);
+	return gyre_return(stack);
+}
+
+Test(connect_await, leaves_the_paths_of_children_whose_parent_goes_on_without_its_channel)
+{
+	static const struct gyre_class class = { .name = "lonely", .mount = bear_heir };
+	uint16_t port;
+	int fd;
+	struct gyre_connect_options options;
+
+	client_begin();
+	fd = client_listen(&port);
+	options = client_options(port);
+	options.actor_class = &class;
+	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	while (gy_load_acquire(&heir_told) == 0) {
+		sched_yield();
+	}
+	(void)close(fd);
+	client_end();
+}
+
 static void tell_self(struct gyre_handler_context *context)
 {
 	struct gyre_stack *stack = gyre_context_stack(context);
