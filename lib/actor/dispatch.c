@@ -577,7 +577,7 @@ static __attribute__((noinline)) void run_one_lane(struct pass *pass, enum gy_la
 	run_lane(pass, lane, first, last);
 }
 
-static void run_lanes(struct pass *pass)
+static inline __attribute__((always_inline)) void run_lanes(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
 	uint32_t taken = house->pending & ~house->closed & (GY_PENDING_CHANNELS - 1U);
@@ -593,6 +593,18 @@ static void run_lanes(struct pass *pass)
 		run_one_lane(pass, (enum gy_lane)__builtin_ctz(taken));
 	} else if (taken != 0) {
 		run_many_lanes(pass, taken);
+	}
+}
+
+/* The house has a receive time-out, and activity before it: the pass may take longer than that. */
+static __attribute__((noinline)) void run_active_lanes(struct pass *pass)
+{
+	struct gy_house *house = pass->house;
+
+	gy_receive_timeout_restart(house);
+	run_lanes(pass);
+	if (house->extra->receive_timeout != NULL) {
+		gy_receive_timeout_restart(house);
 	}
 }
 
@@ -621,9 +633,8 @@ uint32_t gy_dispatch_all(struct gy_home *home, struct gy_house *house)
 
 	if (gy_unlikely(house->extra != NULL && house->extra->receive_timeout != NULL &&
 			(house->pending & ~house->closed & ACTIVITY) != 0)) {
-		gy_receive_timeout_restart(house);
-	}
-	if (!gy_house_is_stopped(house)) {
+		run_active_lanes(pass);
+	} else if (!gy_house_is_stopped(house)) {
 		run_lanes(pass);
 	}
 	if ((house->pending & ~house->closed & GY_PENDING_CHANNELS) != 0) {

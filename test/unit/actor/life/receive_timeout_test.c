@@ -55,7 +55,7 @@ static int be_idle(struct gyre_stack *stack)
 	if (idle == NULL) {
 		return gyre_return(stack); /* a timer, which is no activity */
 	}
-	early = early || gyre_now(stack) - last_ns < TIMEOUT_NS || idle->idle_ns < TIMEOUT_NS;
+	early = early || gyre_now(stack) - last_ns < idle->idle_ns || idle->idle_ns < TIMEOUT_NS;
 	return ++told == wanted ? fixture_end(stack) : gyre_return(stack);
 }
 
@@ -108,6 +108,38 @@ static int keep_busy(struct gyre_stack *stack)
 Test(receive_timeout, is_never_early_while_messages_come)
 {
 	play_steady(keep_busy);
+	cr_assert_not(early);
+}
+
+static int take_time(struct gyre_stack *stack)
+{
+	uint64_t until_ns = gyre_now(stack) + GYRE_MILLISECONDS(1);
+
+	do {
+		last_ns = gyre_now(stack);
+	} while (last_ns < until_ns);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class slow_class = {
+	.name = "slow",
+	.mount = begin,
+	.behaviour = { .notice = take_time, .event = be_idle },
+};
+
+/* All of them are dispatched in one run. */
+static int keep_busy_for_long(struct gyre_stack *stack)
+{
+	frame_of(stack)->to = spawn_here(stack, &slow_class);
+	for (uint32_t i = 0; i < 3 * TIMEOUT_NS / GYRE_MILLISECONDS(1); i++) {
+		expect(tell(stack, 'x') == 0);
+	}
+	return gyre_return(stack);
+}
+
+Test(receive_timeout, is_never_early_after_a_run_that_took_longer)
+{
+	play(1, keep_busy_for_long);
 	cr_assert_not(early);
 }
 
