@@ -610,7 +610,8 @@ static int reason_of(const struct gy_house *house)
 	return reason != 0 ? reason : house->home->draining ? -ESHUTDOWN : 0;
 }
 
-/* Ends the parts of the extra part that go before the state is cleaned. */
+/* Ends the parts of the extra part that go before the state is cleaned. Timers are those that
+ * handlers of its channels have started since the stop. */
 static GY_COLD void empty_extra(struct gy_house *house)
 {
 	gy_timers_stop(house);
@@ -692,15 +693,14 @@ void gy_house_stop(struct gy_house *house)
 	drop_all(home, house);
 	if (extra != NULL) {
 		gy_shutdown_leave(house);
+		gy_timers_stop(house);
+		gy_receive_timeout_stop(house);
 		extra->awaits_channels =
 			extra->endpoints != NULL && !home->channel_ops->stop(house);
 		extra->awaits_children = !gy_children_stop(house);
 	}
 	if (extra != NULL && extra->endpoints == NULL) {
-		/* Stacks and timers need not wait for the children. */
-		abort_stacks(house);
-		gy_timers_stop(house);
-		gy_receive_timeout_stop(house);
+		abort_stacks(house); /* they need not wait for the children */
 	}
 	finish_unless_it_awaits(house);
 }

@@ -59,6 +59,49 @@ Test(channel_end, of_an_actor_that_stops_spawns_no_children)
 	rig_fini(&rig);
 }
 
+static int timer_left;
+static int receive_timeout_left;
+
+static void start_timers(struct gyre_handler_context *ctx)
+{
+	const struct gyre_timer_options options = { .delay_ns = GYRE_SECONDS(60) };
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	cr_assert_eq(gyre_timer_start(stack, 1, &options), 0);
+	cr_assert_eq(gyre_receive_timeout_start(stack, GYRE_SECONDS(60)), 0);
+	gyre_context_fire_active(ctx);
+}
+
+static void look_for_timers(struct gyre_handler_context *ctx)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	timer_left = gyre_timer_stop(stack, 1);
+	receive_timeout_left = gyre_receive_timeout_stop(stack);
+	gyre_context_fire_inactive(ctx);
+}
+
+static const struct gyre_handler timing = { .name = "timing",
+					    .active = start_timers,
+					    .inactive = look_for_timers };
+static const struct gyre_handler *const timing_only[] = { &timing, NULL };
+
+Test(channel_end, of_an_actor_that_stops_comes_after_its_timers)
+{
+	struct rig rig;
+	int fd;
+
+	rig_init(&rig, NULL);
+	fd = rig_open(&rig, timing_only, NULL, NULL, NULL);
+	rig_settle(&rig);
+	gy_house_request_stop(rig.house, 0);
+	cr_assert(rig_until_later(&rig, has_ended, rig.house));
+	cr_expect_eq(timer_left, -ENOENT);
+	cr_expect_eq(receive_timeout_left, -ENOENT);
+	(void)close(fd);
+	rig_fini(&rig);
+}
+
 struct word {
 	uint64_t value;
 };
