@@ -559,6 +559,10 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 			node = next;
 		}
 	}
+	gy_store_relaxed(&house->waiting, 0);
+	if (house->extra != NULL) {
+		house->extra->urgent = (struct gy_urgent){ 0 }; /* handlers may still send to it */
+	}
 	while (gy_unlikely(watches != NULL)) { /* their watchers are told at the very end */
 		struct gyre_mail *mail = gy_mail_of(watches);
 

@@ -348,6 +348,64 @@ Test(connect_await, stops_an_actor_that_goes_on_without_its_channel_and_fails_wi
 	client_end();
 }
 
+static bool is_of_one(const struct gyre_type *type, const void *message)
+{
+	return type == &gyre_type_number && ((const struct number *)message)->value == 1;
+}
+
+static void tell_self_of_both(struct gyre_handler_context *context)
+{
+	struct gyre_stack *stack = gyre_context_stack(context);
+
+	(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 0));
+	(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 1));
+	gyre_context_fire_inactive(context);
+}
+
+static int init_tell_self_of_both(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_handler handler = { .name = "tell self",
+						     .inactive = tell_self_of_both };
+	int r = init_echo(channel, arg);
+
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &handler, NULL);
+}
+
+static int stop_with_urgent_mail(struct gyre_stack *stack)
+{
+	expect(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 1)) == 0);
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+/* The fixture counts what is sent and what becomes of it. */
+Test(connect_await, drops_urgent_mail_of_an_actor_that_stops_and_what_its_handlers_send_to_it)
+{
+	static const struct gyre_class class = { .name = "lonely",
+						 .mount = tell_who,
+						 .clean = count_clean,
+						 .urgent = is_of_one,
+						 .behaviour.notice = stop_with_urgent_mail };
+	uint16_t port;
+	int fd;
+	int client;
+	struct gyre_connect_options options;
+
+	client_begin();
+	fd = client_listen(&port);
+	options = client_options(port);
+	options.init_channel = init_tell_self_of_both;
+	options.actor_class = &class;
+	(void)client_connect(&options);
+	client = client_accept(fd);
+	cr_assert_eq(notify_outside(lonely, 0), 0);
+	while (gy_load_acquire(&cleaned) == 0) {
+		sched_yield();
+	}
+	(void)close(client);
+	(void)close(fd);
+	client_end();
+}
+
 /* ---- failures ---- */
 
 static int expected_error;
