@@ -101,39 +101,69 @@ bool gy_house_seal(struct gy_loop *loop, struct gy_job *job)
 	return true;
 }
 
-/* The orders that have waited go their way, which for other houses may be to wait again. */
-static void deliver_kept_orders(struct gy_home *home)
+/* Adds to a ring that is known by its last. */
+static void keep(struct gy_node **ring, struct gy_node *node)
 {
-	struct gy_node *last = home->orders_kept;
-	struct gy_node *node = last == NULL ? NULL : last->next;
-
-	if (last != NULL) {
-		last->next = NULL;
-	}
-	home->orders_kept = NULL;
-	while (node != NULL) {
-		struct gy_node *next = node->next;
-
-		if (node->kind == GY_NODE_TASK) {
-			struct gy_task *task = gy_container_of(node, struct gy_task, node);
-
-			task->run(&home->loop, task);
-		} else {
-			gy_home_deliver(&home->loop, node);
-		}
-		node = next;
-	}
-}
-
-static void keep(struct gy_home *home, struct gy_node *node)
-{
-	struct gy_node *last = home->orders_kept;
+	struct gy_node *last = *ring;
 
 	node->next = last == NULL ? node : last->next;
 	if (last != NULL) {
 		last->next = node;
 	}
-	home->orders_kept = node;
+	*ring = node;
+}
+
+/* The chain of what is in such a ring, which is empty then. */
+static struct gy_node *take_all(struct gy_node **ring)
+{
+	struct gy_node *last = *ring;
+	struct gy_node *first = last == NULL ? NULL : last->next;
+
+	if (last != NULL) {
+		last->next = NULL;
+	}
+	*ring = NULL;
+	return first;
+}
+
+/* The orders that have waited for this house go their way. */
+static void deliver_kept_orders(struct gy_home *home, const struct gy_house *house)
+{
+	struct gy_node *node = take_all(&home->orders_kept);
+	struct gy_node *first = NULL;
+	struct gy_node **end = &first;
+
+	gy_assert(!gy_house_is_away(house));
+	while (node != NULL) {
+		struct gy_node *next = node->next;
+
+		if (gy_mail_of(node)->to_slot == house->self.slot) {
+			*end = node;
+			end = &node->next;
+		} else {
+			keep(&home->orders_kept, node);
+		}
+		node = next;
+	}
+	*end = NULL;
+	while (first != NULL) {
+		node = first;
+		first = node->next;
+		gy_home_deliver(&home->loop, node);
+	}
+}
+
+/* Whatever house has come home: those of others wait again. */
+static void run_kept_tasks(struct gy_home *home)
+{
+	struct gy_node *node = take_all(&home->tasks_kept);
+
+	while (node != NULL) {
+		struct gy_task *task = gy_container_of(node, struct gy_task, node);
+
+		node = node->next;
+		task->run(&home->loop, task);
+	}
 }
 
 void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
@@ -141,14 +171,14 @@ void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_ma
 	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
 	mail->to_slot = house->self.slot;
 	mail->to_cookie = house->self.cookie;
-	keep(home, &mail->node);
+	keep(&home->orders_kept, &mail->node);
 }
 
 void gy_house_defer_task(struct gy_home *home, const struct gy_house *house, struct gy_task *task)
 {
 	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
 	gy_assert(task->node.kind == GY_NODE_TASK);
-	keep(home, &task->node);
+	keep(&home->tasks_kept, &task->node);
 }
 
 void gy_house_order_stop(struct gy_house *house)
@@ -176,7 +206,8 @@ void gy_house_unseal(struct gy_loop *loop, struct gy_job *job)
 		house->stop_at_home = false;
 		gy_house_request_stop(house, 0);
 	}
-	deliver_kept_orders(home);
+	deliver_kept_orders(home, house);
+	run_kept_tasks(home);
 }
 
 /* ---- away ---- */
@@ -324,6 +355,7 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 	put_back_all(house, record_of(mail));
 	gy_mail_put(home, mail);
 	catch_up(home, house);
+	deliver_kept_orders(home, house); /* the run may end with the actor */
 	gy_house_end_run(home, house);
-	deliver_kept_orders(home);
+	run_kept_tasks(home);
 }

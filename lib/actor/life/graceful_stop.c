@@ -119,8 +119,7 @@ static bool is_expected(const struct gy_home *home, const struct gy_house *house
 	while (node != NULL) {
 		const struct gyre_mail *mail = gy_mail_of(node);
 
-		if (node->kind != GY_NODE_TASK && mail->type == &gy_type_graceful_stop &&
-		    mail->to_slot == house->self.slot) {
+		if (mail->type == &gy_type_graceful_stop && mail->to_slot == house->self.slot) {
 			return true;
 		}
 		node = node->next == last ? NULL : node->next;
@@ -132,9 +131,7 @@ void gy_graceful_stop_defer(struct gy_home *home, struct gy_house *house, struct
 {
 	struct order *order = order_of(mail);
 
-	if (order->until_ns != 0) {
-		return; /* not for the first time */
-	}
+	gy_assert(order->until_ns == 0);
 	order->until_ns = end_of(home, order);
 	if (!is_expected(home, house)) {
 		put_poison(home, house);

@@ -392,6 +392,90 @@ Test(theft, does_not_happen_under_moderate_load)
 
 /* ---- orders to one that is away ---- */
 
+static struct gyre_address caught; /* the first that runs away from home */
+static uint32_t caught_step;	   /* atomic: nobody, somebody, @caught is set, it is watched */
+static uint32_t ends;		   /* atomic: that the watcher was told */
+static int end_reason;
+
+static int stop_when_watched(struct gyre_stack *stack)
+{
+	uint32_t nobody = 0;
+
+	if (!is_away(stack) || !gy_compare_exchange(&caught_step, &nobody, 1)) {
+		return just_run(stack);
+	}
+	caught = gyre_self(stack);
+	gy_store_release(&caught_step, 2);
+	while (gy_load_acquire(&caught_step) != 3) {
+	}
+	return gyre_stop(stack, gyre_self(stack));
+}
+
+static int watch_it(struct gyre_stack *stack)
+{
+	while (gy_load_acquire(&caught_step) != 2) {
+	}
+	expect(gyre_watch(stack, caught) == 0);
+	gy_store_release(&caught_step, 3);
+	return gyre_return(stack);
+}
+
+static int note_end(struct gyre_stack *stack)
+{
+	const struct gyre_terminated *end = gyre_message(stack, gyre_terminated);
+
+	expect(end != NULL);
+	end_reason = end == NULL ? 0 : end->reason;
+	(void)gy_fetch_add(&ends, 1);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher", .behaviour = { .notice = watch_it, .event = note_end }
+};
+
+static int watch_one_that_is_away(struct gyre_stack *stack)
+{
+	static struct gyre_address watcher;
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	for (uint32_t i = 0; i < ACTORS; i++) {
+		actors[i] = spawn_here(stack, &class);
+	}
+	watcher = spawn_here(stack, &watcher_class);
+	do {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	} while (!other_sleeps(stack));
+	for (uint32_t i = 0; i < ACTORS; i++) {
+		expect(gyre_notify(stack, actors[i], gyre_new(stack, number, 1)) == 0);
+		if (i == EXCESS) { /* it is the first of those that stay */
+			expect(gyre_notify(stack, watcher, gyre_new(stack, number, 0)) == 0);
+		}
+	}
+	while (gy_load_acquire(&finished) < ACTORS - 1 || gy_load_acquire(&ends) == 0) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
+	}
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(theft, of_an_actor_that_is_watched_and_stops_meanwhile_tells_of_its_end)
+{
+	const struct gyre_system_options options = { .loops = 2, .io_ratio = 100 };
+
+	class.behaviour.notice = stop_when_watched;
+	fixture_open_with(&options);
+	(void)spawn_outside(&(struct gyre_class){ .name = "script",
+						  .frame_bytes = FIXTURE_FRAME_BYTES,
+						  .mount = watch_one_that_is_away },
+			    0);
+	fixture_run();
+	fixture_close();
+	cr_assert_eq(ends, 1);
+	cr_assert_eq(end_reason, 0, "%d", end_reason);
+}
+
 static uint64_t taken;
 
 static int take_number(struct gyre_stack *stack)
