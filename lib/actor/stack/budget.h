@@ -25,13 +25,15 @@ static inline uint64_t gy_budget_sure_ns(const struct gy_stack *stack)
  */
 static inline bool gy_budget_to_patience(const struct gy_stack *stack, uint32_t *deadline)
 {
+	/* A deadline grows by a part at each loop, yet no asker has given more than this. */
+	const int32_t longest = (int32_t)gy_patience(GY_DEADLINE_SPAN_NS);
 	int32_t left;
 
 	if (*deadline == 0) {
 		return true;
 	}
 	left = (int32_t)(*deadline - (uint32_t)(gy_budget_sure_ns(stack) >> GY_DEADLINE_SHIFT));
-	*deadline = left > 0 ? (uint32_t)left : 1;
+	*deadline = left <= 0 ? 1 : (uint32_t)(left < longest ? left : longest);
 	return left >= 0;
 }
 

@@ -157,6 +157,43 @@ Test(forward, may_happen_many_times_also_to_oneself)
 	cr_assert_eq(fixture.counters.sent, 3 + 999);
 }
 
+static struct gyre_address first_router;
+static struct gyre_address other_router;
+
+/* Each of the two passes on five times. */
+static int pass_to_and_fro(struct gyre_stack *stack)
+{
+	struct number *count = (struct number *)gyre_state(stack);
+	bool is_first = gyre_self(stack).loop == 0;
+
+	if (count->value++ == 5) {
+		return gyre_forward(stack, target);
+	}
+	return gyre_forward(stack, is_first ? other_router : first_router);
+}
+
+static int ask_for_20_days(struct gyre_stack *stack)
+{
+	struct frame *frame = frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	target = spawn_on(stack, &adder_class, 0);
+	frame->router = spawn_on(stack, &router_class, 0);
+	first_router = frame->router;
+	other_router = spawn_on(stack, &router_class, 1);
+	GYRE_AWAIT(stack, ask(stack, 41, GYRE_SECONDS(UINT64_C(20) * 24 * 3600)));
+	expect(gyre_future_error(&frame->answer) == 0);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(forward, between_loops_may_happen_many_times_to_an_ask_with_a_long_time_out)
+{
+	router_class.state_bytes = sizeof(struct number);
+	router_class.behaviour.ask = pass_to_and_fro;
+	play(2, ask_for_20_days);
+}
+
 /* ---- what is lost ---- */
 
 static int expected;
