@@ -750,9 +750,9 @@ void gy_promises_clear(struct gy_stack *stack)
 
 void gy_promises_pack(struct gy_stack *stack, struct gy_wheel *wheel, uint64_t now_ns)
 {
-	struct gy_promise *promise = stack->outstanding;
-
-	for (; promise != NULL; promise = promise->next) {
+	gy_timers_settle_lazy(wheel, now_ns); /* those that were stopped stand in its list too */
+	for (struct gy_promise *promise = stack->outstanding; promise != NULL;
+	     promise = promise->next) {
 		gy_timer_pack(wheel, &promise->timer, now_ns);
 	}
 }

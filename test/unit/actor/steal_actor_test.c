@@ -361,6 +361,27 @@ Test(theft, is_of_no_more_messages_than_a_run_at_home_may_handle)
 	steal_while(run_long, NULL);
 }
 
+/* As a thief does where a run has ended. */
+static int pack_after_cancel(struct gyre_stack *stack)
+{
+	struct gyre_future *future = &frame_of(stack)->future;
+	struct gy_wheel *wheel = &gy_stack_of(stack)->home->loop.wheel;
+
+	adder = spawn_here(stack, &mute_class);
+	expect(gyre_ask(stack, adder, gyre_new(stack, number, 1), 0, future) == 0);
+	expect(gyre_cancel(stack, future) == 0);
+	expect(wheel->lazy != NULL);
+	gy_promises_pack(gy_stack_of(stack), wheel, gyre_now(stack));
+	expect(wheel->lazy == NULL);
+	gy_promises_unpack(gy_stack_of(stack), wheel);
+	return fixture_end(stack);
+}
+
+Test(theft, of_an_actor_that_has_cancelled_an_ask_leaves_no_timer_with_the_thief)
+{
+	play(1, pack_after_cancel);
+}
+
 /* ---- none where there is no need ---- */
 
 static int stay_below(struct gyre_stack *stack)
