@@ -10,7 +10,7 @@
 
 enum { PEERS_LOOKED_AT = 4, FRUITLESS_PAUSE = 16 };
 
-/* A loop that retires neither steals nor is stolen from. */
+/* A loop that retires neither publishes nor steals. */
 static bool has_peers(const struct gy_loop *loop)
 {
 	uint32_t count = loop->peers == NULL ? 0 : gy_loops_count(loop->peers);
@@ -139,10 +139,11 @@ bool gy_loop_steal(struct gy_loop *loop)
 	uint32_t loops;
 	uint32_t start;
 
-	if (!has_peers(loop) || gy_load_relaxed(&peers->published) == 0) {
+	if (peers == NULL || loop->index >= gy_loops_count(peers) ||
+	    gy_load_relaxed(&peers->published) == 0) {
 		return false;
 	}
-	loops = gy_loops_count(peers);
+	loops = gy_loops_made(peers); /* one that retires may have published jobs before */
 	start = (uint32_t)(gy_random_next(&loop->steal_random) >> 32) % loops;
 	for (uint32_t i = 0; i < loops; i++) {
 		struct gy_loop *victim = peers->loop[(start + i) % loops];

@@ -236,6 +236,19 @@ Test(steal, is_of_others_only)
 	cr_assert_not(gy_loop_steal(owner));
 }
 
+Test(steal, is_of_a_loop_that_retires_too)
+{
+	owner = test_loops[1];
+	thief = test_loops[0];
+	thief->idle_count = 1;
+	make_ready(128);
+	gy_loop_publish(owner);
+	gy_store_release(&test_peers->count, 1);
+	cr_assert(gy_steal_is_possible(thief));
+	cr_assert(gy_loop_steal(thief));
+	gy_store_release(&test_peers->count, 2);
+}
+
 Test(steal, takes_one_in_an_idle_turn_and_then_begins_to_count_anew)
 {
 	make_ready(200);
