@@ -165,7 +165,11 @@ static bool stop_operations(struct gyre_channel *channel)
 static void update_closing(struct gyre_channel *channel)
 {
 	if (gy_channel_is_aborted(channel) || gy_linger_is_over(channel)) {
-		if (stop_operations(channel)) {
+		if ((channel->state & GY_EVENT_ITEMS_SENT) != 0) {
+			gy_endpoint_ready(&channel->endpoint);
+		}
+		/* A run that is due comes first: what was sent in this one is told in that. */
+		if (stop_operations(channel) && !channel->endpoint.ready) {
 			gy_channel_finish(channel);
 		}
 		return;
@@ -192,7 +196,8 @@ static void update_slow(struct gyre_channel *channel)
 	if ((channel->state & GY_OUTPUT_SHUTDOWN) != 0) {
 		gy_half_close_update(channel);
 	}
-	if (gy_input_update_receive(channel) < 0 || (channel->state & GY_EVENT_MARK_CROSSED) != 0 ||
+	if (gy_input_update_receive(channel) < 0 ||
+	    (channel->state & (GY_EVENT_MARK_CROSSED | GY_EVENT_ITEMS_SENT)) != 0 ||
 	    gy_channel_has_deferred(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}

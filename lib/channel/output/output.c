@@ -407,12 +407,15 @@ void gy_output_clear(struct gyre_channel *channel)
 	channel->output_buffers = 0;
 }
 
+/* Items that are sent meanwhile are for the next run. */
 void gy_output_notify_items_sent(struct gyre_channel *channel)
 {
+	struct gy_buffer_queue sent = channel->sent;
 	struct gyre_buffer *buffer;
 
 	gy_channel_set_events(channel, 0, GY_EVENT_ITEMS_SENT);
-	while ((buffer = gy_buffer_queue_pop(&channel->sent)) != NULL) {
+	channel->sent.first = NULL;
+	while ((buffer = gy_buffer_queue_pop(&sent)) != NULL) {
 		gy_output_item_of(buffer)->ops->notify_sent(channel, buffer);
 	}
 }

@@ -362,6 +362,77 @@ Test(send_file, that_is_under_way_ends_with_an_abort, .init = begin, .fini = end
 	cr_assert_eq(result, -EBADMSG);
 }
 
+/* ---- in a run that ends the channel, or tells of another ---- */
+
+static gyre_file_sent_fn answer_sent;
+
+static int send_answer(void)
+{
+	const struct gyre_file_region what = { .bytes = PIECE, .sent = answer_sent, .arg = &told };
+
+	return gyre_context_send_file(gyre_channel_tail(channel), file, &what);
+}
+
+/* The peer has ended, and has nothing to be waited for when it has the answer. */
+static void answer_the_end(struct gyre_handler_context *ctx, const struct gyre_type *type,
+			   const void *event)
+{
+	(void)event;
+	cr_assert_eq(type->id, GYRE_ID(gyre_input_closed));
+	cr_assert_eq(send_answer(), 0);
+	gyre_file_close(file);
+	gyre_context_close(ctx);
+}
+
+static const struct gyre_handler answering = { .name = "answering",
+					       .inactive = on_inactive,
+					       .event = answer_the_end };
+static const struct gyre_handler *const answering_only[] = { &answering, NULL };
+
+Test(send_file, is_told_of_before_the_channel_that_it_ends_is_gone, .init = begin, .fini = end)
+{
+	const struct gyre_channel_options half_close = { .allow_half_close = true };
+	struct reader reader = { .wanted = PIECE, .piece = 1 << 16 };
+
+	gyre_channel_abort(channel, 0);
+	cr_assert(rig_until(&rig, is_inactive, NULL));
+	(void)close(peer);
+	inactive = 0;
+	peer = rig_open_tcp(&rig, answering_only, NULL, &half_close, &channel);
+	rig_settle(&rig);
+	answer_sent = sent;
+	cr_assert_eq(shutdown(peer, SHUT_WR), 0);
+	cr_assert(rig_until(&rig, reads, &reader));
+	cr_assert(!reader.wrong && reader.got == PIECE);
+	cr_assert(rig_until(&rig, is_inactive, NULL));
+	cr_assert_eq(told_at_end, 1);
+	cr_assert_eq(result, 0);
+}
+
+/* And goes out within the call. */
+static void send_next(struct gyre_channel *of, void *arg, int what)
+{
+	told++;
+	result = what;
+	answer_sent = sent;
+	cr_assert_eq(send_answer(), 0);
+	gyre_context_flush(gyre_channel_tail(of));
+	cr_assert_eq(of->region_bytes, 0);
+	cr_assert_eq(told, *(const uint32_t *)arg, "not within the call");
+	cr_assert_eq(told, 1);
+}
+
+Test(send_file, that_goes_out_while_another_is_told_of_is_told_of_in_the_next_run, .init = begin,
+     .fini = end)
+{
+	uint32_t two = 2;
+
+	answer_sent = send_next;
+	cr_assert_eq(send_answer(), 0);
+	cr_assert(rig_until(&rig, is_told, &two));
+	cr_assert_eq(result, 0);
+}
+
 /* ---- handlers on the way ---- */
 
 static uint64_t seen; /* bytes that the observer let pass */
