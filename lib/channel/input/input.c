@@ -224,13 +224,37 @@ static GY_COLD void finish_delivery(struct gyre_channel *channel)
 	}
 }
 
-/* The part of @buffer that is delivered, to a channel that reads on request, or by its kind. */
-static struct gyre_buffer *take_slow(struct gyre_channel *channel, struct gyre_buffer *buffer)
+/* Handlers are given @bytes, which may be counted again as what these make of them. */
+static GY_COLD void uncount_input(struct gyre_channel *channel, size_t bytes)
+{
+	uint32_t charged = channel->input_charged; /* what came in this turn is not */
+
+	gy_byte_budget_set(channel, &channel->input_charged, bytes < charged ? charged - bytes : 0);
+}
+
+static void note_taken(struct gyre_channel *channel, const struct gyre_buffer *buffer)
 {
 	if ((channel->state & GY_INPUT_MANUAL) != 0) {
 		gy_channel_add_no_read(channel, GY_NO_READ_NOT_ASKED);
 	}
-	return channel->kind->take != NULL ? channel->kind->take(channel, buffer) : buffer;
+	if ((channel->state & GY_TRAIT_BUDGETED) != 0) {
+		uncount_input(channel, buffer->bytes);
+	}
+}
+
+/*
+ * The part of @buffer that is delivered: by its kind, to a channel that reads on request, or to one
+ * whose bytes count for the budget.
+ */
+static struct gyre_buffer *take_slow(struct gyre_channel *channel, struct gyre_buffer *buffer)
+{
+	if (channel->kind->take != NULL) {
+		buffer = channel->kind->take(channel, buffer);
+	}
+	if ((channel->state & (GY_INPUT_MANUAL | GY_TRAIT_BUDGETED)) != 0) {
+		note_taken(channel, buffer);
+	}
+	return buffer;
 }
 
 void gy_input_deliver(struct gyre_channel *channel)
@@ -243,7 +267,8 @@ void gy_input_deliver(struct gyre_channel *channel)
 		if (gy_unlikely(is_crowded(channel)) && has_ring_page(buffer)) {
 			gy_buffer_copy_out_of_ring(buffer);
 		}
-		if (gy_unlikely((channel->state & (GY_INPUT_MANUAL | GY_TRAIT_BY_KIND)) != 0)) {
+		if (gy_unlikely((channel->state &
+				 (GY_INPUT_MANUAL | GY_TRAIT_BY_KIND | GY_TRAIT_BUDGETED)) != 0)) {
 			buffer = take_slow(channel, buffer);
 		}
 		gy_context_gets(channel->reader, buffer);

@@ -401,6 +401,65 @@ Test(byte_budget, input_counts_until_handlers_have_it, .init = begin, .fini = en
 	rig_settle(&rig);
 }
 
+static void write_back(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	cr_expect_eq(gyre_context_write(ctx, data), 0);
+}
+
+static const struct gyre_handler echoing = { .name = "echoing", .read = write_back };
+
+/* The last channel holds input that nobody has asked for, and the others hold the rest of the
+ * share. */
+static void hold_all(size_t count)
+{
+	static const char bytes[PIECE] = { 0 };
+	uint32_t last = MANY - 1;
+	uint64_t wanted = count;
+
+	gyre_channel_set_auto_read(channels[last], false);
+	cr_assert_eq(send(fds[last], bytes, count, MSG_NOSIGNAL), (ssize_t)count);
+	cr_assert(rig_until(&rig, holds, &wanted));
+	fill();
+	for (uint32_t i = PIECES + 1; held() < SHARE; i++) {
+		uint64_t room = SHARE - held();
+
+		cr_assert_lt(i, last);
+		cr_assert_eq(write_to(i, room < PIECE ? (size_t)room : PIECE), 0);
+	}
+}
+
+Test(byte_budget, input_does_not_count_twice_when_it_is_written_back, .init = begin, .fini = end)
+{
+	struct gyre_channel *echo;
+
+	open_channels(MANY);
+	echo = channels[MANY - 1];
+	cr_assert_eq(gyre_pipeline_add(echo, GYRE_FIRST, &echoing, NULL), 0);
+	hold_all(3000);
+	gyre_context_read(gyre_channel_tail(echo));
+	rig_settle(&rig);
+	cr_expect_eq(held(), SHARE, "what was input is output");
+	cr_expect_eq(gyre_channel_queued_bytes(echo), 3000);
+	cr_expect_eq(inactive, 0);
+	relieve();
+}
+
+Test(byte_budget, input_does_not_count_twice_when_a_codec_keeps_it, .init = begin, .fini = end)
+{
+	struct gyre_channel *framed;
+
+	open_channels(MANY);
+	framed = channels[MANY - 1];
+	cr_assert_eq(gyre_line_codec_add(framed, GYRE_FIRST, NULL), 0);
+	hold_all(3000);
+	gyre_context_read(gyre_channel_tail(framed));
+	rig_settle(&rig);
+	cr_expect_eq(held(), SHARE);
+	cr_expect_eq(framed->frame_bytes, 3000);
+	cr_expect_eq(inactive, 0);
+	relieve();
+}
+
 Test(byte_budget, what_a_codec_keeps_counts, .init = begin, .fini = end)
 {
 	static const char bytes[3000] = { 0 };
