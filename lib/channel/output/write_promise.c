@@ -223,12 +223,49 @@ int gyre_send_bytes(struct gyre_stack *stack, struct gyre_address channel, const
 	return r;
 }
 
+/* Whether its sender waits no longer; then it is dropped. */
+static bool drop_if_expired(struct gy_channel_mailbox *mailbox, struct gyre_mail *ask)
+{
+	struct gy_home *home = mailbox->channel->channels->home;
+
+	if (!gy_deadline_passed(ask->deadline, home->loop.sure_ns)) {
+		return false;
+	}
+	gy_drop(home, ask, gy_channel_mailbox_address(mailbox), GYRE_DROP_EXPIRED, -ETIMEDOUT);
+	return true;
+}
+
+/*
+ * Senders that no longer wait may send more, and nothing is written while the channel is
+ * unwritable. So asks that ran out are searched for whenever as many came as the last search left:
+ * they are never many more than those that are waited for.
+ */
+static GY_COLD void drop_expired(struct gy_channel_mailbox *mailbox)
+{
+	struct gy_mails sends = mailbox->sends;
+	struct gyre_mail *ask;
+
+	mailbox->sends.first = NULL;
+	mailbox->sends_kept = 0;
+	mailbox->sends_since = 0;
+	while ((ask = gy_mails_pop(&sends)) != NULL) {
+		if (!drop_if_expired(mailbox, ask)) {
+			gy_mails_push(&mailbox->sends, ask);
+			mailbox->sends_kept++;
+		}
+	}
+}
+
 bool gy_send_arrived(struct gy_channel_mailbox *mailbox, struct gyre_mail *mail)
 {
 	if (mail->type->id != GYRE_ID(gy_send)) {
 		return false;
 	}
 	gy_mails_push(&mailbox->sends, mail);
+	if ((mailbox->channel->state & GY_OUTPUT_UNWRITABLE) != 0 &&
+	    ++mailbox->sends_since > mailbox->sends_kept) {
+		drop_expired(mailbox);
+	}
 	return true;
 }
 
@@ -279,9 +316,7 @@ static bool write_one(struct gy_channel_mailbox *mailbox, struct gyre_mail *ask)
 	struct gy_home *home = channel->channels->home;
 	int r = gy_output_check(channel, send->count);
 
-	if (gy_deadline_passed(ask->deadline, home->loop.sure_ns)) {
-		gy_drop(home, ask, gy_channel_mailbox_address(mailbox), GYRE_DROP_EXPIRED,
-			-ETIMEDOUT);
+	if (drop_if_expired(mailbox, ask)) {
 		return true;
 	}
 	if (r == -EAGAIN) {

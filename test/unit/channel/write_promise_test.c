@@ -398,6 +398,38 @@ Test(write_promise, of_an_actor_ends_with_its_time_out, .init = begin, .fini = e
 	cr_expect_eq(rig.home.counters.dropped[GYRE_DROP_LATE], 2);
 }
 
+static uint32_t mails_count(const struct gy_mails *mails)
+{
+	uint32_t count = 0;
+
+	for (const struct gy_node *node = mails->first; node != NULL; node = node->next) {
+		count++;
+	}
+	return count;
+}
+
+/* Each awaits its answer, and would send again. */
+Test(write_promise, of_actors_that_gave_up_do_not_pile_up_behind_a_silent_peer, .init = begin,
+     .fini = end)
+{
+	const uint64_t short_ns = GYRE_MILLISECONDS(20);
+
+	cr_assert_eq(gyre_context_write(gyre_channel_tail(channel), bytes_of(MAX)), 0);
+	(void)start_sender(10, GYRE_SECONDS(3600));
+	for (uint32_t count = 1; count < SENDERS_MAX; count++) {
+		(void)start_sender(10, short_ns);
+		rig_pass(&rig, GYRE_MILLISECONDS(100));
+		cr_assert(rig_until(&rig, have_ended_unread, &count));
+	}
+	cr_expect_leq(mails_count(&channel->mailbox->sends), 4, "%u",
+		      mails_count(&channel->mailbox->sends));
+	wait_for_senders(SENDERS_MAX);
+	cr_expect_eq(senders[0].error, 0, "it has waited");
+	for (uint32_t i = 1; i < SENDERS_MAX; i++) {
+		cr_expect_eq(senders[i].error, -ETIMEDOUT);
+	}
+}
+
 Test(write_promise, of_an_actor_fails_when_the_channel_ends, .init = begin, .fini = end)
 {
 	uint32_t two = 2;
