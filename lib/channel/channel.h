@@ -125,6 +125,7 @@ struct gyre_channel {
 	bool uncapped : 1;	/* what is written now has been let in, however long it is */
 	bool unblocked : 1;	/* calls on its socket return at once: see file/region.c */
 	bool told_read_end : 1; /* handlers know that the peer has ended its side */
+	bool times_reads : 1;	/* has, or had, an idle handler */
 
 	struct gy_reset_watch reset_watch;
 	struct gy_context_timer *timers; /* of handlers */
@@ -206,9 +207,15 @@ static inline void gy_channel_add_no_read(struct gyre_channel *channel, uint32_t
 	channel->state |= reasons;
 }
 
+/* To be called before the channel reads again: the time before is not its peer's. */
+void gy_idle_read_again(struct gyre_channel *channel);
+
 static inline void gy_channel_remove_no_read(struct gyre_channel *channel, uint32_t reasons)
 {
 	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
+	if (gy_unlikely((channel->state & reasons) != 0 && channel->times_reads)) {
+		gy_idle_read_again(channel);
+	}
 	channel->state &= ~reasons;
 }
 

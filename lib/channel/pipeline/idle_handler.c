@@ -3,7 +3,8 @@
  * checks at its end whether there was progress, and if so is started for the rest of the time.
  * Output has no such moment, since it moves while no handler runs: so while some is under way the
  * timer checks it in short steps. What the peer's kernel has acknowledged is what was written less
- * what it has not: gy_channel_untaken_bytes() in linger.c.
+ * what it has not: gy_channel_untaken_bytes() in linger.c. A time in which the channel does not
+ * read ends with a call, so that all of it is known when the timer fires.
  *
  * A timer fires outside of the channel's run, and queues a deferred call: see deferred.h. The call
  * is part of the handler's own memory, for it must not fail to start.
@@ -325,6 +326,7 @@ static int added(struct gyre_handler_context *ctx)
 		.all_limit.time_ns = options.all_ns,
 		.check_ns = check_time_ns(&options),
 	};
+	channel->times_reads = true;
 	gy_deferred_timer_init(&idle->timer, channel, check_progress);
 	ctx->arg = idle;
 	if ((channel->state & GY_EVENT_ACTIVE) == 0) {
@@ -419,6 +421,18 @@ static const struct gyre_handler idle_handler = {
 	.write = write_bytes,
 	.send_file = send_file,
 };
+
+void gy_idle_read_again(struct gyre_channel *channel)
+{
+	uint64_t now_ns = channel->channels->home->loop.now_ns;
+
+	for (struct gy_context *context = channel->pipeline.head.next;
+	     context != &channel->pipeline.tail; context = context->next) {
+		if (context->handler == &idle_handler) {
+			check_input(idle_of(&context->head), now_ns);
+		}
+	}
+}
 
 int gyre_idle_add_sized(struct gyre_channel *channel, struct gyre_position position,
 			const struct gyre_idle_options *options, size_t options_bytes)

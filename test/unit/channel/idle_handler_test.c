@@ -179,6 +179,56 @@ Test(idle, time_in_which_nothing_is_read_is_not_the_fault_of_the_peer, .init = b
 	cr_expect_geq(events_count, 2);
 }
 
+Test(idle, time_before_the_channel_reads_again_is_not_the_fault_of_the_peer, .init = begin,
+     .fini = end)
+{
+	measure((struct gyre_idle_options){ .read_ns = GYRE_MILLISECONDS(50) });
+	gy_channel_add_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	wait_ms(45);
+	gy_channel_remove_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	wait_ms(49);
+	cr_expect_eq(events_count, 0, "the timer has fired, and it was reading then");
+	/* What is not held back cannot be read again. */
+	gy_channel_remove_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	wait_ms(3);
+	expect_event(0, GYRE_IDLE_READ, 1, 0);
+}
+
+Test(idle, a_rate_is_not_measured_where_the_channel_held_reading_back, .init = begin, .fini = end)
+{
+	measure((struct gyre_idle_options){ .read_rate_min = 1000,
+					    .rate_window_ns = GYRE_MILLISECONDS(50) });
+	gy_channel_add_no_read(&rig.channel, GY_NO_READ_STARVED);
+	wait_ms(45);
+	gy_channel_remove_no_read(&rig.channel, GY_NO_READ_STARVED);
+	wait_ms(10);
+	cr_expect_eq(events_count, 0);
+	wait_ms(50);
+	expect_event(0, GYRE_SLOW_READ, 1, 0);
+}
+
+Test(idle, handlers_that_were_removed_hear_nothing_of_reads_that_go_on, .init = begin, .fini = end)
+{
+	const struct gyre_idle_options options = { .read_ns = GYRE_MILLISECONDS(50) };
+	const struct gyre_position another = { .where = GYRE_WHERE_FIRST, .name = "second" };
+
+	measure(options);
+	cr_assert_eq(gyre_idle_add(&rig.channel, another, &options), 0);
+	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "idle"), 0);
+	gy_channel_add_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	wait_ms(45);
+	gy_channel_remove_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	wait_ms(49);
+	cr_expect_eq(events_count, 0);
+	wait_ms(3);
+	cr_expect_eq(events_count, 1);
+	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "second"), 0);
+	gy_channel_add_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	gy_channel_remove_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	wait_ms(100);
+	cr_expect_eq(events_count, 1);
+}
+
 Test(idle, input_below_its_least_rate_is_told_after_the_grace, .init = begin, .fini = end)
 {
 	measure((struct gyre_idle_options){ .read_rate_min = 1000,
