@@ -457,7 +457,8 @@ static GY_COLD void release_send(struct gyre_channel *channel, int32_t result)
 		gy_pool_put(&channel->channels->gathers, channel->gather);
 		gy_channel_set_output(channel, 0, GY_OUTPUT_GATHERED);
 	}
-	if ((channel->state & GY_EVENT_MAILBOX) != 0 && result > 0) {
+	/* In a run of the mailbox its event is not set. */
+	if (channel->mailbox != NULL && !gy_fifo_empty(&channel->mailbox->written) && result > 0) {
 		channel->mailbox->taken_bytes += (uint32_t)result;
 	}
 	if ((channel->state & GY_TRAIT_BUDGETED) != 0 && result > 0) {

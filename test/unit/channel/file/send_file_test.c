@@ -433,6 +433,48 @@ Test(send_file, that_goes_out_while_another_is_told_of_is_told_of_in_the_next_ru
 	cr_assert_eq(result, 0);
 }
 
+static void send_behind(struct gyre_channel *of, int error, void *arg)
+{
+	cr_assert_eq(error, 0);
+	cr_assert_eq(arg, &told);
+	cr_assert_neq(gyre_channel_queued_bytes(of), 0, "there are bytes to go with the file");
+	answer_sent = sent;
+	cr_assert_eq(send_answer(), 0);
+	gyre_context_flush(gyre_channel_tail(of));
+	cr_assert_eq(gyre_channel_queued_bytes(of), 0);
+}
+
+static bool promise_kept;
+
+static void keep_promise(struct gyre_channel *of, int error, void *arg)
+{
+	(void)of;
+	(void)arg;
+	cr_assert_eq(error, 0);
+	promise_kept = true;
+}
+
+static int write_then(gyre_written_fn callback)
+{
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&rig)->pools);
+
+	cr_assert_eq(gyre_buffer_append(buffer, bytes, 100), 0);
+	return gyre_context_write_then(gyre_channel_tail(channel), buffer, callback, &told);
+}
+
+Test(send_file, that_takes_written_bytes_along_keeps_the_promise_for_them, .init = begin,
+     .fini = end)
+{
+	uint32_t once = 1;
+
+	cr_assert_eq(write_then(send_behind), 0);
+	gyre_context_flush(gyre_channel_tail(channel));
+	cr_assert(channel->send.armed);
+	cr_assert_eq(write_then(keep_promise), 0);
+	cr_assert(rig_until(&rig, is_told, &once));
+	cr_expect(promise_kept);
+}
+
 /* ---- handlers on the way ---- */
 
 static uint64_t seen; /* bytes that the observer let pass */
