@@ -169,9 +169,15 @@ static int fail(struct gyre_channel *channel, int error)
 /* Polls for room in the socket, and then calls @then. */
 static int poll_for_room(struct gyre_channel *channel, gy_op_complete_fn then)
 {
+	int r;
+
 	gy_op_init(&channel->send, then);
-	return gy_ring_poll(channel->channels->pools.ring, &channel->send,
-			    gy_channel_output_fd(channel), POLLOUT);
+	r = gy_ring_poll(channel->channels->pools.ring, &channel->send,
+			 gy_channel_output_fd(channel), POLLOUT);
+	if (r < 0) {
+		gy_output_init(channel); /* bytes before the region may be sent next */
+	}
+	return r;
 }
 
 /* Goes on with the region at the front of the output, by worker threads. */
