@@ -117,7 +117,7 @@ void gy_output_update_writability(struct gyre_channel *channel)
 			gy_channel_ready(channel);
 		}
 	} else if ((channel->state & GY_OUTPUT_UNWRITABLE) != 0 &&
-		   channel->output_bytes <= channel->write_low_bytes) {
+		   gy_channel_queued_bytes(channel) <= channel->write_low_bytes) {
 		gy_output_became_writable(channel);
 		gy_channel_ready(channel);
 	}

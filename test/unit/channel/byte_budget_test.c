@@ -10,6 +10,7 @@
 
 #include <gyre/codec.h>
 
+#include "channel/output/output.h"
 #include "rig.h"
 
 TestSuite(byte_budget, .timeout = 60);
@@ -478,6 +479,23 @@ Test(byte_budget, what_a_codec_keeps_counts, .init = begin, .fini = end)
 	gyre_channel_abort(channels[1], 0);
 	rig_settle(&rig);
 	cr_expect_eq(held(), 0);
+}
+
+Test(byte_budget, that_is_kept_does_not_make_bytes_that_a_handler_withholds_writable, .init = begin,
+     .fini = end)
+{
+	open_channels(1);
+	cr_assert_eq(gy_output_withhold(channels[0], 300000), 0);
+	rig_settle(&rig);
+	cr_assert_eq(unwritable, 1);
+	gyre_channel_set_auto_read(channels[0], true);
+	rig_settle(&rig);
+	cr_expect(!gyre_channel_is_writable(channels[0]));
+	cr_expect_eq(writable, 0);
+	gy_output_release(channels[0], 0);
+	rig_settle(&rig);
+	cr_expect(gyre_channel_is_writable(channels[0]));
+	cr_expect_eq(writable, 1);
 }
 
 /* ---- what is held can go ---- */
