@@ -270,7 +270,9 @@ static bool trim(struct gy_loop *loop, uint32_t keep)
 	if (channels->datagrams != NULL) {
 		again = channels->datagrams_ops->trim(channels, keep) || again;
 	}
-	return !gy_address_table_trim(&channels->pools.addresses) || again;
+	/* Addresses in use ask for no other look: an idle socket keeps that of its last sender. */
+	(void)gy_address_table_trim(&channels->pools.addresses);
+	return again;
 }
 
 typedef void (*endpoint_fn)(struct gy_endpoint *endpoint);
