@@ -103,7 +103,7 @@ GYRE_API int gyre_buffer_append(struct gyre_buffer *buffer, const void *bytes, s
  * Return: how many bytes the text has, or a negative errno, and then the buffer is as it was.
  * Errors:
  *   -EINVAL    @buffer or @format is NULL, or the text cannot be formatted
- *   -EMSGSIZE  the text is longer than GYRE_SPAN_BYTES_MAX
+ *   -EMSGSIZE  the text is GYRE_SPAN_BYTES_MAX bytes long or longer
  *   -ENOMEM    there is no memory
  * Ownership: the arguments stay the caller's.
  * Context: loop thread, phases 2 and 3, on the loop where it was made.

@@ -140,7 +140,8 @@ GYRE_API int gyre_buffer_append_varint(struct gyre_buffer *buffer, uint64_t valu
 						 TYPE *ret_value)                                 \
 	{                                                                                         \
 		uint64_t number = 0;                                                              \
-		int r = gyre_buffer_get_number(buffer, offset, sizeof(TYPE), ORDER, &number);     \
+		int r = gyre_buffer_get_number(buffer, offset, sizeof(TYPE), ORDER,               \
+					       ret_value == NULL ? NULL : &number);               \
 		WHOLE whole = (WHOLE)number;                                                      \
                                                                                                   \
 		if (r < 0) {                                                                      \

@@ -331,6 +331,18 @@ Test(buffer_matrix, reads_the_typed_numbers_that_were_appended, .init = begin, .
 	gyre_buffer_destroy(buffer);
 }
 
+Test(buffer_matrix, numbers_that_are_to_go_nowhere_are_refused, .init = begin, .fini = end)
+{
+	struct gyre_buffer *buffer = gy_buffer_get(&rig.channels.pools);
+
+	cr_assert_eq(gyre_buffer_append_u64be(buffer, 1), 0);
+	cr_expect_eq(gyre_buffer_get_u16be(buffer, 0, NULL), -EINVAL);
+	cr_expect_eq(gyre_buffer_get_f64le(buffer, 0, NULL), -EINVAL);
+	cr_expect_eq(gyre_buffer_read_u8(buffer, NULL), -EINVAL);
+	cr_expect_eq(gyre_buffer_bytes(buffer), 8, "none of it was taken off");
+	gyre_buffer_destroy(buffer);
+}
+
 Test(buffer_matrix, reads_numbers_of_variable_length_in_any_slices, .init = begin, .fini = end)
 {
 	for (unsigned int shift = 0; shift < 64; shift++) {
