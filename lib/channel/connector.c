@@ -5,10 +5,10 @@
  * orders that reach the head, and reports their results.
  *
  * Until then a process function of its own serves the channel's endpoint, so that a connected
- * channel need not ask whether it is. The descriptor comes in a run of whoever has connected it;
- * the handlers hear of that in the next run of the channel's own actor, on whose stack they run.
- * Bytes that are written meanwhile are queued and not sent; mail arrives, and timers of handlers
- * fire, since an order that is kept may wait for these.
+ * channel need not ask whether it is. The descriptor comes in a run of whoever has connected it; if
+ * that is not the channel's own actor the handlers hear of it in the next run of that, on whose
+ * stack they run. Bytes that are written meanwhile are queued and not sent; mail arrives, and
+ * timers of handlers fire, since an order that is kept may wait for these.
  *
  * Handlers that pass orders on are found by looking at each, and have no bit in the masks of
  * places: this happens once in the life of a client, and never in that of an accepted connection.
@@ -238,6 +238,12 @@ void gy_connector_end(struct gyre_channel *channel)
 
 /* ---- streams ---- */
 
+static void begin_stream(struct gyre_channel *channel)
+{
+	gy_channel_become_stream(channel);
+	gy_connector_done(channel);
+}
+
 static void process(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);
@@ -246,8 +252,7 @@ static void process(struct gy_endpoint *endpoint)
 	gy_connector_run(channel);
 	if (!gy_connector_ends(channel)) {
 		if (endpoint->fd >= 0) {
-			gy_channel_become_stream(channel);
-			gy_connector_done(channel);
+			begin_stream(channel);
 		}
 	} else if (!endpoint->ready) {
 		gy_channels_drop(channel->channels, endpoint->fd);
@@ -316,5 +321,9 @@ void gy_stream_connected(struct gyre_channel *channel, int fd)
 	}
 	gy_assert(channel->endpoint.fd < 0 && fd >= 0);
 	channel->endpoint.fd = fd;
-	gy_channel_ready(channel);
+	if (channel->channels->stack->house == channel->endpoint.owner->house) {
+		begin_stream(channel);
+	} else {
+		gy_channel_ready(channel);
+	}
 }
