@@ -492,7 +492,7 @@ Test(byte_budget, that_is_kept_does_not_make_bytes_that_a_handler_withholds_writ
 	rig_settle(&rig);
 	cr_expect(!gyre_channel_is_writable(channels[0]));
 	cr_expect_eq(writable, 0);
-	gy_output_release(channels[0], 0);
+	gy_output_release(channels[0], 300000, 0);
 	rig_settle(&rig);
 	cr_expect(gyre_channel_is_writable(channels[0]));
 	cr_expect_eq(writable, 1);
