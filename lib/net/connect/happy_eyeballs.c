@@ -100,6 +100,7 @@ static int begin(struct gy_happy_eyeballs *happy_eyeballs, struct gy_attempt *at
 				    (const struct sockaddr *)&to->storage, to->bytes);
 	}
 	if (r < 0) {
+		gy_socket_file_remove(&happy_eyeballs->file); /* or the next one could not bind */
 		gy_channels_close(happy_eyeballs->channels, fd);
 		return r;
 	}
