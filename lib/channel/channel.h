@@ -201,22 +201,25 @@ static inline void gy_channel_raise_stage(struct gyre_channel *channel, enum gy_
 	}
 }
 
+/* The channel reads no more, or again: the time between is not its peer's. */
+void gy_idle_reads(struct gyre_channel *channel, bool reads);
+
 static inline void gy_channel_add_no_read(struct gyre_channel *channel, uint32_t reasons)
 {
 	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
 	channel->state |= reasons;
+	if (gy_unlikely(channel->times_reads)) {
+		gy_idle_reads(channel, false);
+	}
 }
-
-/* To be called before the channel reads again: the time before is not its peer's. */
-void gy_idle_read_again(struct gyre_channel *channel);
 
 static inline void gy_channel_remove_no_read(struct gyre_channel *channel, uint32_t reasons)
 {
 	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
-	if (gy_unlikely((channel->state & reasons) != 0 && channel->times_reads)) {
-		gy_idle_read_again(channel);
-	}
 	channel->state &= ~reasons;
+	if (gy_unlikely(channel->times_reads)) {
+		gy_idle_reads(channel, (channel->state & GY_NO_READ_REASONS) == 0);
+	}
 }
 
 /* Each of the next four sets and clears flags of its group. */

@@ -4,7 +4,7 @@
  * Output has no such moment, since it moves while no handler runs: so while some is under way the
  * timer checks it in short steps. What the peer's kernel has acknowledged is what was written less
  * what it has not: gy_channel_untaken_bytes() in linger.c. A time in which the channel does not
- * read ends with a call, so that all of it is known when the timer fires.
+ * read begins and ends with a call, and is left out: what was measured before it counts on.
  *
  * A timer fires outside of the channel's run, and queues a deferred call: see deferred.h. The call
  * is part of the handler's own memory, for it must not fail to start.
@@ -27,7 +27,8 @@ struct flow {
 	uint64_t marked_ns;
 	uint64_t least; /* bytes that are progress */
 	uint64_t window_bytes;
-	bool measured; /* the window counts: there was something to move all the time */
+	uint64_t held_ns; /* of the window, in which nothing was to move */
+	bool measured;	  /* the window counts: there was something to move all the time */
 };
 
 /* An idle time. */
@@ -54,7 +55,9 @@ struct idle {
 	uint64_t check_ns;  /* step; 0 when output is not measured */
 	bool running;
 	bool checking; /* output is under way */
-	bool busy;     /* in a call that others may remove it in */
+	bool held;     /* the channel does not read; its time is counted up to @held_ns */
+	uint64_t held_ns;
+	bool busy; /* in a call that others may remove it in */
 	bool removed;
 };
 
@@ -129,10 +132,10 @@ static uint64_t check(struct idle *idle, struct limit *limit, struct gyre_idle e
 static void check_rate(struct idle *idle, const struct flow *flow, struct gyre_idle event,
 		       uint64_t rate_min, uint32_t *count)
 {
-	uint64_t time_ns = loop_of(idle)->now_ns - idle->window_ns;
+	uint64_t time_ns = loop_of(idle)->now_ns - idle->window_ns - flow->held_ns;
 	double bytes = (double)(flow->bytes - flow->window_bytes);
 
-	if (rate_min == 0 || !flow->measured) {
+	if (rate_min == 0 || !flow->measured || time_ns < flow->held_ns) {
 		return;
 	}
 	if (bytes * 1e9 >= (double)rate_min * (double)time_ns) {
@@ -151,6 +154,7 @@ static void begin_window(struct idle *idle, uint64_t now_ns)
 	idle->read.window_bytes = idle->read.bytes;
 	idle->write.window_bytes = idle->write.bytes;
 	idle->read.measured = true;
+	idle->read.held_ns = 0;
 	idle->write.measured = idle->checking;
 }
 
@@ -193,9 +197,32 @@ static void check_output(struct idle *idle, uint64_t now_ns)
 	}
 }
 
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Leaves out the time in which the channel has not read. */
+static void leave_out_held(struct idle *idle, uint64_t now_ns)
+{
+	uint64_t of_window_ns = max_of(idle->held_ns, idle->window_ns);
+
+	idle->read.marked_ns += now_ns - max_of(idle->held_ns, idle->read.marked_ns);
+	idle->read.held_ns += now_ns > of_window_ns ? now_ns - of_window_ns : 0;
+	idle->held_ns = now_ns;
+}
+
+static void hold(struct idle *idle, uint64_t now_ns)
+{
+	idle->held = true;
+	idle->held_ns = now_ns;
+}
+
 static void check_input(struct idle *idle, uint64_t now_ns)
 {
-	if ((idle->channel->state & GY_CHANNEL_NO_RECEIVE) != 0) {
+	if (idle->held) {
+		leave_out_held(idle, now_ns);
+	} else if ((idle->channel->state & GY_CHANNEL_NO_RECEIVE) != 0) {
 		idle->read.marked_ns = now_ns;
 		idle->read.marked_bytes = idle->read.bytes;
 		idle->read.measured = false;
@@ -212,7 +239,7 @@ static uint64_t check_all(struct idle *idle)
 {
 	const struct flow *read = &idle->read;
 	const struct flow *write = &idle->write;
-	uint64_t both_ns = read->marked_ns > write->marked_ns ? read->marked_ns : write->marked_ns;
+	uint64_t both_ns = max_of(read->marked_ns, write->marked_ns);
 	uint64_t next_ns = check(idle, &idle->read_limit,
 				 (struct gyre_idle){ .kind = GYRE_IDLE_READ,
 						     .bytes = read->bytes - read->marked_bytes },
@@ -277,6 +304,9 @@ static void start(struct idle *idle)
 	idle->read.marked_ns = now_ns;
 	idle->write.marked_ns = now_ns;
 	begin_window(idle, gy_time_add(now_ns, idle->options.rate_grace_ns));
+	if ((idle->channel->state & GY_NO_READ_REASONS) != 0) {
+		hold(idle, now_ns);
+	}
 	gy_deferred_timer_start(&idle->timer,
 				idle->checking ? idle->check_ns : check_all(idle) - now_ns);
 }
@@ -422,14 +452,24 @@ static const struct gyre_handler idle_handler = {
 	.send_file = send_file,
 };
 
-void gy_idle_read_again(struct gyre_channel *channel)
+static void note_reads(struct idle *idle, bool reads, uint64_t now_ns)
+{
+	if (idle->held && reads) {
+		leave_out_held(idle, now_ns);
+		idle->held = false;
+	} else if (!idle->held && !reads && idle->running) {
+		hold(idle, now_ns);
+	}
+}
+
+void gy_idle_reads(struct gyre_channel *channel, bool reads)
 {
 	uint64_t now_ns = channel->channels->home->loop.now_ns;
 
 	for (struct gy_context *context = channel->pipeline.head.next;
 	     context != &channel->pipeline.tail; context = context->next) {
 		if (context->handler == &idle_handler) {
-			check_input(idle_of(&context->head), now_ns);
+			note_reads(idle_of(&context->head), reads, now_ns);
 		}
 	}
 }

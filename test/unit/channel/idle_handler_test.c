@@ -207,6 +207,38 @@ Test(idle, a_rate_is_not_measured_where_the_channel_held_reading_back, .init = b
 	expect_event(0, GYRE_SLOW_READ, 1, 0);
 }
 
+/* As where each read is asked for: none is held back for long. */
+static void drip_read_by_read(int bytes, uint64_t pause_ms)
+{
+	for (int i = 0; i < bytes; i++) {
+		wait_ms(pause_ms);
+		gy_channel_add_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+		codec_rig_feed(&rig, "x", 1, 1);
+		wait_ms(1);
+		gy_channel_remove_no_read(&rig.channel, GY_NO_READ_NOT_ASKED);
+	}
+}
+
+Test(idle, a_peer_that_drips_into_reads_that_are_asked_for_makes_the_progress_of_its_bytes,
+     .init = begin, .fini = end)
+{
+	measure((struct gyre_idle_options){ .read_ns = GYRE_MILLISECONDS(50),
+					    .read_bytes_min = 10 });
+	drip_read_by_read(9, 5);
+	wait_ms(7);
+	expect_event(0, GYRE_IDLE_READ, 1, 9);
+}
+
+Test(idle, input_below_its_least_rate_is_told_where_each_read_is_asked_for, .init = begin,
+     .fini = end)
+{
+	measure((struct gyre_idle_options){ .read_rate_min = 1000,
+					    .rate_window_ns = GYRE_MILLISECONDS(50) });
+	drip_read_by_read(10, 5);
+	expect_event(0, GYRE_SLOW_READ, 1, events[0].bytes);
+	cr_expect_gt(events[0].bytes, 0);
+}
+
 Test(idle, handlers_that_were_removed_hear_nothing_of_reads_that_go_on, .init = begin, .fini = end)
 {
 	const struct gyre_idle_options options = { .read_ns = GYRE_MILLISECONDS(50) };
