@@ -443,7 +443,7 @@ static void consume(struct gyre_channel *channel, size_t count)
 GY_COLD void gy_output_became_writable(struct gyre_channel *channel)
 {
 	gy_channel_remove_no_read(channel, GY_NO_READ_PAUSED);
-	if (channel->channels->byte_budget.over != 0) {
+	if (channel->channels->byte_budget.over != 0 && !channel->exempt) {
 		return; /* the rest follows when that is over */
 	}
 	gy_channel_set_output(channel, 0, GY_OUTPUT_UNWRITABLE);

@@ -172,6 +172,16 @@ static bool is_relieved(struct rig *of, void *arg)
 	return !is_over();
 }
 
+/* Reads at one peer alone. */
+static bool is_drained(struct rig *of, void *arg)
+{
+	uint32_t index = *(const uint32_t *)arg;
+
+	(void)of;
+	read_one(index);
+	return gyre_channel_queued_bytes(channels[index]) == 0;
+}
+
 static void relieve(void)
 {
 	uint32_t all = opened;
@@ -263,6 +273,26 @@ Test(byte_budget, too_much_leaves_channels_unwritable_whose_output_has_gone, .in
 	cr_expect(!gyre_channel_is_writable(channels[MANY - 1]), "though it has gone");
 	relieve();
 	cr_expect(gyre_channel_is_writable(channels[MANY - 1]));
+}
+
+/* As a link is, which has marks of its own all the same. */
+Test(byte_budget, too_much_keeps_no_exempt_channel_unwritable_whose_output_has_gone, .init = begin,
+     .fini = end)
+{
+	struct gyre_channel *exempt;
+	uint32_t only = MANY - 1;
+
+	open_channels(MANY);
+	exempt = channels[only];
+	gy_channel_exempt(exempt);
+	fill();
+	cr_expect(gyre_channel_is_writable(exempt));
+	cr_expect_eq(write_to(only, exempt->write_high_bytes + 1), 0);
+	cr_expect(!gyre_channel_is_writable(exempt));
+	cr_assert(rig_until(&rig, is_drained, &only));
+	cr_expect(is_over());
+	cr_expect(gyre_channel_is_writable(exempt));
+	relieve();
 }
 
 Test(byte_budget, all_there_may_be_closes_the_channel_that_grows_and_no_other, .init = begin,
