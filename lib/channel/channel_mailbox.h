@@ -78,6 +78,7 @@ struct gy_channel_mailbox {
 	uint64_t requests;	      /* of the peer, by all exchanges that the channel has had */
 	uint32_t sends_kept;	      /* of these by the last search for those that ran out */
 	uint32_t sends_since;	      /* so many came after it, and had to wait */
+	uint32_t exchanges;	      /* that the channel has had */
 	struct gy_exchange *exchange; /* NULL for none; else @exchange_ops is set */
 	const struct gy_exchange_ops *exchange_ops;
 };

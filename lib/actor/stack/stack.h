@@ -62,6 +62,7 @@ struct gy_stack {
 	bool by_quorum : 1;  /* marked promises count only if they succeed; see await_quorum.c */
 	uint32_t frame_room; /* the bytes of @frame, however many of them its class uses */
 	uint32_t spare;	     /* with @by_quorum: how many marked promises may still fail */
+	uint32_t exchange;   /* with @request: which exchange of its channel it came by */
 	unsigned char frame[] __attribute__((aligned(GY_FRAME_ALIGN)));
 };
 

@@ -21,7 +21,7 @@ struct gy_requests {
 	struct gy_list in_flight;   /* in the order of their coming */
 	struct gy_list answered;    /* of these, what may be written in any order */
 	struct gy_table unanswered; /* of those in flight, by number */
-	uint64_t before;	    /* the latest of an exchange that this channel had before */
+	uint32_t exchange;	    /* its number among those of the channel */
 	uint32_t pending_count;
 	uint32_t count; /* in flight */
 	bool barrier;	/* the one in flight is alone */

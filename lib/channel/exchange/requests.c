@@ -48,7 +48,7 @@ void gy_requests_init(struct gy_exchange *exchange)
 	gy_list_init(&exchange->requests.pending);
 	gy_list_init(&exchange->requests.in_flight);
 	gy_list_init(&exchange->requests.answered);
-	exchange->requests.before = exchange->mailbox->requests;
+	exchange->requests.exchange = ++exchange->mailbox->exchanges;
 }
 
 /* ---- coming ---- */
@@ -235,6 +235,7 @@ static void call(struct gy_exchange *exchange, struct gyre_mail *mail)
 	stack->mail = mail;
 	stack->owed = ENOMSG;
 	stack->request = true;
+	stack->exchange = exchange->requests.exchange;
 	stack->handler = exchange->options->request;
 	home->resumed = stack;
 	gy_stack_call(stack);
@@ -339,14 +340,15 @@ struct gyre_handler_context *gyre_exchange_context(struct gyre_stack *stack)
 	struct gy_stack *s = gy_stack_of(stack);
 	const struct gy_channel_mailbox *mailbox;
 
-	if (s->mail == NULL || s->mail->from.cookie == 0) {
+	/* A request that was forwarded is handled by an actor that the channel is not of. */
+	if (!s->request || s->mail == NULL || s->mail->from.cookie == 0) {
 		return NULL;
 	}
 	mailbox = gy_channel_mailbox_find(s->home, gy_mail_sender(s->mail));
-	/* A request that was forwarded is handled by an actor that the channel is not of. */
+	/* The number of the mail would not do: an ask that is answered has none. */
 	if (mailbox == NULL || mailbox->exchange == NULL ||
 	    mailbox->channel->endpoint.owner->house != s->house ||
-	    s->mail->ask_id <= mailbox->exchange->requests.before) {
+	    mailbox->exchange->requests.exchange != s->exchange) {
 		return NULL;
 	}
 	gy_channel_actor_enter(s);

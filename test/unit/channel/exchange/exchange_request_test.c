@@ -143,6 +143,20 @@ static int look_for_context(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
+/* The same by one who has answered before. */
+static int look_after_the_answer(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	cr_expect_eq(gyre_reply(stack, gyre_new(stack, answer, .value = 2)), 0);
+	seen[0] = gyre_exchange_context(stack);
+	GYRE_AWAIT(stack, x_wait(stack, 5, future));
+	seen[1] = gyre_exchange_context(stack);
+	return 0;
+	GYRE_END(stack);
+}
+
 static bool has_looked(struct rig *rig, void *arg)
 {
 	(void)arg;
@@ -175,6 +189,21 @@ Test(exchange_request, finds_its_protocol_in_a_system_that_is_a_node)
 	x_serve(&options);
 	x.rig.home.node = 7;
 	x_options()->request = look_for_context;
+	x_send(1, 1);
+	rig_settle(&x.rig);
+	cr_expect_eq(seen[0], x.ctx);
+	x_open_gate(5);
+	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	cr_expect_eq(seen[1], x.ctx);
+	x_end();
+}
+
+Test(exchange_request, finds_its_protocol_also_when_it_is_answered)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(&options);
+	x_options()->request = look_after_the_answer;
 	x_send(1, 1);
 	rig_settle(&x.rig);
 	cr_expect_eq(seen[0], x.ctx);
@@ -511,6 +540,23 @@ Test(exchange_request, finds_no_protocol_that_came_after_its_own)
 
 	x_serve(&options);
 	x_options()->request = look_for_context;
+	x_send(1, 1);
+	rig_settle(&x.rig);
+	cr_expect_eq(seen[0], x.ctx);
+	x_upgrade(&options);
+	seen[1] = x.ctx;
+	x_open_gate(5);
+	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	cr_expect_null(seen[1]);
+	x_end();
+}
+
+Test(exchange_request, that_is_answered_finds_no_protocol_that_came_after_its_own)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(&options);
+	x_options()->request = look_after_the_answer;
 	x_send(1, 1);
 	rig_settle(&x.rig);
 	cr_expect_eq(seen[0], x.ctx);
