@@ -131,7 +131,10 @@ void gy_write_promises_complete(struct gy_channel_mailbox *mailbox);
 /* The datagrams at @position, in its low bits, that count @cost have failed. */
 void gy_write_promises_fail(struct gy_channel_mailbox *mailbox, uint32_t position, size_t cost,
 			    int error);
-/* Withheld bytes have been queued, or with @error will not be. Any channel. */
+/*
+ * Withheld bytes have been queued, or with @error will not be. Promises keep the first error, and
+ * get their numbers when nothing is withheld any more. Any channel.
+ */
 void gy_write_promises_release(struct gyre_channel *channel, int error);
 /* The channel is closed: completes all promises. It need not have a mailbox. */
 void gy_write_promises_end(struct gyre_channel *channel);

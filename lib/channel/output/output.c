@@ -92,7 +92,7 @@ void gy_output_release(struct gyre_channel *channel, size_t bytes, int error)
 	gy_assert(channel->withheld_bytes <= GY_WATER_MARKS_BYTES_MAX);
 	gy_assert(bytes <= channel->withheld_bytes);
 	channel->withheld_bytes -= (uint32_t)bytes;
-	if (channel->withheld_bytes == 0) {
+	if (channel->withheld_bytes == 0 || error < 0) {
 		gy_write_promises_release(channel, error);
 	}
 	if ((channel->state & GY_OUTPUT_UNWRITABLE) == 0) {

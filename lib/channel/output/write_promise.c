@@ -131,9 +131,12 @@ void gy_write_promises_release(struct gyre_channel *channel, int error)
 		struct gy_write_promise *written =
 			gy_container_of(link, struct gy_write_promise, link);
 
-		if (written->mark == withheld) {
+		if (written->mark != withheld) {
+			continue;
+		}
+		written->error = written->error < 0 ? written->error : error;
+		if (channel->withheld_bytes == 0) {
 			written->mark = mailbox->taken_bytes + channel->output_bytes;
-			written->error = error;
 			gy_channel_mailbox_ready(channel);
 		}
 	}

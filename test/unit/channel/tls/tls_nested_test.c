@@ -209,7 +209,8 @@ static bool is_told(struct rig *r, void *arg)
 	return promise.told;
 }
 
-Test(tls_nested, tells_of_a_write_when_no_handshake_keeps_it_any_more)
+/* The client has written, and each of its handlers waits for its handshake. */
+static void write_early(void)
 {
 	static const struct gyre_handler *const nobody[] = { NULL };
 	struct gyre_buffer *buffer;
@@ -229,12 +230,38 @@ Test(tls_nested, tells_of_a_write_when_no_handshake_keeps_it_any_more)
 	cr_assert_eq(
 		gyre_context_write_then(gyre_channel_tail(channels[1]), buffer, on_written, NULL),
 		0);
-	cr_assert(rig_until(&rig, is_told, NULL));
-	cr_expect_eq(promise.error, 0);
-	cr_expect_eq(promise.session, 0, "the inner handshake is done");
-	cr_expect_eq(channels[1]->withheld_bytes, 0);
+}
+
+static void hang_up(void)
+{
 	cr_assert_eq(close(wires[0]), 0);
 	cr_assert_eq(close(wires[1]), 0);
 	rig_fini(&rig);
 	close_options();
+}
+
+Test(tls_nested, tells_of_a_write_when_no_handshake_keeps_it_any_more)
+{
+	write_early();
+	cr_assert(rig_until(&rig, is_told, NULL));
+	cr_expect_eq(promise.error, 0);
+	cr_expect_eq(promise.session, 0, "the inner handshake is done");
+	cr_expect_eq(channels[1]->withheld_bytes, 0);
+	hang_up();
+}
+
+Test(tls_nested, tells_that_a_write_was_dropped_also_while_another_handshake_goes_on)
+{
+	uint32_t early;
+
+	write_early();
+	rig_settle(&rig);
+	early = channels[1]->withheld_bytes;
+	cr_assert_eq(gyre_pipeline_remove(channels[1], "inner"), 0);
+	cr_assert_gt(channels[1]->withheld_bytes, 0, "the outer handler has bytes too");
+	cr_assert_lt(channels[1]->withheld_bytes, early);
+	cr_assert(rig_until(&rig, is_told, NULL));
+	cr_expect_eq(promise.error, -ECANCELED);
+	cr_expect_eq(channels[1]->withheld_bytes, 0);
+	hang_up();
 }
