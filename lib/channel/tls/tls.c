@@ -463,6 +463,15 @@ static bool may_half_close(struct gyre_channel *channel)
 	return allowed;
 }
 
+/*
+ * Only a close_notify tells that nothing has been cut off what the peer has sent. That of the
+ * innermost stream is enough, for nobody reads what else the others carry.
+ */
+static bool is_announced(const struct gy_tls *tls)
+{
+	return tls->peer_closed || gy_tls_of(tls->channel)->peer_closed;
+}
+
 static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 {
 	const struct gy_tls *innermost = gy_tls_of(tls->channel);
@@ -474,7 +483,7 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 			gyre_context_fire_event(tls->place, &gyre_type_gyre_input_closed, event);
 		}
 		send_close(tls);
-	} else if (!tls->peer_closed && !innermost->peer_closed) {
+	} else if (!is_announced(tls)) {
 		complain_of_end(tls, -ECONNABORTED);
 		fail(tls, -ECONNABORTED);
 	} else if (tells) {
@@ -484,12 +493,11 @@ static void take_end(struct gy_tls *tls, const struct gyre_input_closed *event)
 	}
 }
 
-/* Only a close_notify tells that nothing has been cut off what the peer has sent. */
 static void read_end(struct gyre_handler_context *ctx)
 {
 	const struct gy_tls *tls = tls_of(ctx);
 
-	if (tls->peer_closed && !tls->failed && !tls->closing) {
+	if (is_announced(tls) && !tls->failed && !tls->closing) {
 		gyre_context_fire_read_end(ctx);
 	}
 }

@@ -111,6 +111,7 @@ static void tell_end(struct tls_rig *tls)
 {
 	static const struct gyre_input_closed event = { 0 };
 
+	gyre_context_fire_read_end(&tls->rig.channel.pipeline.head.head);
 	gyre_context_fire_event(&tls->rig.channel.pipeline.head.head, &gyre_type_gyre_input_closed,
 				&event);
 }
@@ -126,6 +127,7 @@ Test(tls_nested, reports_an_end_that_only_the_outer_peer_has_announced, .init = 
 	tell_end(&server);
 	cr_expect_eq(tls_rig_error(&server), -ECONNABORTED);
 	cr_expect_eq(server.rig.channel.reason, -ECONNABORTED);
+	cr_expect_eq(server.rig.read_ends, 0, "bytes may have been cut off");
 }
 
 static void end_both(bool half_close)
@@ -166,6 +168,7 @@ Test(tls_nested, takes_the_end_of_the_inner_stream_for_no_failure_of_the_outer_o
 	cr_assert_neq(server.rig.channel.state & GY_INPUT_ENDED, 0);
 	tell_end(&server);
 	cr_expect_eq(tls_rig_error(&server), 0);
+	cr_expect_eq(server.rig.read_ends, 1, "for a codec that has a last frame");
 	cr_expect(gy_channel_is_ending(&server.rig.channel));
 	cr_expect_eq(server.rig.channel.reason, 0);
 }
