@@ -89,7 +89,9 @@ GYRE_OWN_MESSAGE_(gyre_connected, 0x2b);
 
 /**
  * gyre_connection_fn - is told of each step of connections
- * @stack: to notify, to spawn and to make mail; nothing can be awaited
+ * @stack: to notify, to spawn and to make mail; nothing can be awaited. It is the channel's own
+ *   actor's where @channel is given, which matters with an @actor_class; else that of the actor
+ *   that connects
  * @connection: what has happened; valid during the call
  * @channel: the channel, for GYRE_CONNECTION_OPEN and GYRE_CONNECTION_CLOSED; else NULL
  * @arg: @report_arg of struct gyre_connect_options
@@ -136,7 +138,8 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  *   the machine; 1 to 1023 bytes
  * @report: is told of each step; may be NULL
  * @report_arg: for @report
- * @owner: an actor that gets each step as a notice; GYRE_NOBODY for none
+ * @owner: an actor that gets each step as a notice, from the actor whose stack @report is given;
+ *   GYRE_NOBODY for none
  * @place: the loop of the actor, as for gyre_spawn(). When its loop retires (see
  *   gyre_system_resize()), the actor ends and its connections are drained
  */
