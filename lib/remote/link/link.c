@@ -178,12 +178,22 @@ static void writability(struct gyre_handler_context *ctx, bool writable)
 	}
 }
 
-/* Dials a peer that has no link left, to learn what has become of it: a link has broken, or nodes
- * are watched. Without memory nothing is learnt. */
+/*
+ * Dials a peer that has no link left, to learn what has become of it: a link has broken, or nodes
+ * are watched. A loop that dials nobody leaves that to loop 0, which always takes part: a peer that
+ * is not dialled is silent, and would be declared down. Without memory nothing is learnt.
+ */
 static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 {
-	struct gy_link *link = gy_link_get_dialled(links, peer);
+	struct gy_link *link;
 
+	if (!gy_links_may_dial(links)) {
+		if (links->home->loop.index != 0) {
+			gy_peer_task_request(&links->nodes->links[0], peer, GY_PEER_TASK_EXAMINE);
+		}
+		return;
+	}
+	link = gy_link_get_dialled(links, peer);
 	if (link != NULL) {
 		gy_link_set(link, GY_LINK_FLAG_PEER_UNSURE);
 		link->used_ns = links->home->loop.now_ns;
@@ -194,12 +204,16 @@ static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 
 void gy_link_examine(struct gy_links *links, struct gy_peer *peer)
 {
-	struct gy_link *link = gy_link_get_dialled(links, peer);
+	struct gy_link *link;
 
+	if (links->draining || !gy_peer_is_alive(peer) || gy_load_relaxed(&peer->links) > 0) {
+		return;
+	}
+	link = gy_links_may_dial(links) ? gy_link_get_dialled(links, peer) : NULL;
 	if (link != NULL) {
 		gy_link_excuse_silence(link); /* nobody has judged it lately */
-		examine_peer(links, peer);
 	}
+	examine_peer(links, peer);
 }
 
 /* The link was open. Whoever watches there is told, and the peer examined if it has no other. */

@@ -191,7 +191,8 @@ static inline bool gy_link_can_send(const struct gy_link *link)
 struct gy_link *gy_link_get(struct gy_links *links, uint16_t node, int *ret_error);
 /* The dialled link to a peer, made if there is none; NULL without memory. */
 struct gy_link *gy_link_get_dialled(struct gy_links *links, struct gy_peer *peer);
-/* Dials a peer that no loop has a link to, to learn whether it is alive still. */
+/* Has a peer dialled that is alive as far as is known, if no loop has a link to it, to learn
+ * whether it is still. */
 void gy_link_examine(struct gy_links *links, struct gy_peer *peer);
 /* The peer has proved what it is: mail that waits is sent. */
 void gy_link_open(struct gy_link *link);

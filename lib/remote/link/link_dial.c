@@ -129,7 +129,7 @@ static int call(struct gy_link *link, const char *address)
 	};
 	struct gyre_address socket;
 
-	if (links->home->loop.index >= gy_loops_count(links->home->loop.peers)) {
+	if (!gy_links_may_dial(links)) {
 		return -ESHUTDOWN;
 	}
 	link->local = gy_node_address_is_unix(address);
@@ -179,6 +179,10 @@ static void dial_again(struct gy_timer *timer)
 {
 	struct gy_link *link = gy_container_of(timer, struct gy_link, redial);
 
+	if (gy_link_has(link, GY_LINK_FLAG_PEER_UNSURE) && !gy_links_may_dial(link->links)) {
+		gy_link_clear(link, GY_LINK_FLAG_PEER_UNSURE);
+		gy_link_examine(link->links, link->peer); /* by loop 0: this one retires */
+	}
 	if (is_wanted(link)) {
 		gy_link_ensure_dialled(link);
 	}

@@ -44,6 +44,14 @@ static inline struct gy_links *gy_links_of(const struct gy_home *home)
 	return home->loop.own_links;
 }
 
+/* Whether its loop takes part: others, which retire, are not announced yet or are pinned, dial
+ * nobody. */
+static inline bool gy_links_may_dial(const struct gy_links *links)
+{
+	const struct gy_loop *loop = &links->home->loop;
+
+	return loop->index < gy_loops_count(loop->peers);
+}
 /* Ends all links to a peer, on this loop, whose life is over, and gives up what waits for it. */
 void gy_links_cut(struct gy_links *links, const struct gy_peer *peer);
 /* Ends all links that have said the former life of this node. */

@@ -25,6 +25,7 @@
 #include "actor/life/node_loss.h"
 #include "base/memory/memory.h"
 #include "base/random.h"
+#include "remote/link/link.h"
 #include "remote/link/links.h"
 #include "remote/node.h"
 #include "remote/peer/one_way.h"
@@ -218,6 +219,9 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	}
 	if ((peer_tasks & GY_PEER_TASK_REACH) != 0) {
 		gy_links_send_reach(peer_task->links, peer_task->peer);
+	}
+	if ((peer_tasks & GY_PEER_TASK_EXAMINE) != 0) {
+		gy_link_examine(peer_task->links, peer_task->peer);
 	}
 }
 

@@ -19,9 +19,10 @@ struct gy_peer;
 /* Tasks of a loop about a peer, as bits; see peer_life.c. */
 enum {
 	GY_PEER_TASK_POSTED = 1,
-	GY_PEER_TASK_CUT = 2,	/* a life of it is over */
-	GY_PEER_TASK_RENEW = 4, /* mail of watches may be lost */
-	GY_PEER_TASK_REACH = 8, /* it is to hear whether it can be dialled */
+	GY_PEER_TASK_CUT = 2,	   /* a life of it is over */
+	GY_PEER_TASK_RENEW = 4,	   /* mail of watches may be lost */
+	GY_PEER_TASK_REACH = 8,	   /* it is to hear whether it can be dialled */
+	GY_PEER_TASK_EXAMINE = 16, /* another loop that dials nobody has lost sight of it */
 };
 
 struct gy_peer_task {

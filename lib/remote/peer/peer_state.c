@@ -402,14 +402,10 @@ static void catch_up_present(struct gy_links *links)
 static void examine_unlinked(struct gy_links *links)
 {
 	struct gy_nodes *nodes = links->nodes;
-	uint16_t id = links->draining ? 0 : gy_peer_next_known(nodes, 0);
+	uint16_t id = gy_peer_next_known(nodes, 0);
 
 	for (; id != 0; id = gy_peer_next_known(nodes, id)) {
-		struct gy_peer *peer = gy_peer_find(nodes, id);
-
-		if (gy_peer_is_alive(peer) && gy_load_relaxed(&peer->links) == 0) {
-			gy_link_examine(links, peer);
-		}
+		gy_link_examine(links, gy_peer_find(nodes, id));
 	}
 }
 
