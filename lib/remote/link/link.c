@@ -181,7 +181,7 @@ static void writability(struct gyre_handler_context *ctx, bool writable)
 /*
  * Dials a peer that has no link left, to learn what has become of it: a link has broken, or nodes
  * are watched. A loop that dials nobody leaves that to loop 0, which always takes part: a peer that
- * is not dialled is silent, and would be declared down. Without memory nothing is learnt.
+ * is not dialled is silent, and would be declared down. Where memory is lacking that is done later.
  */
 static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 {
@@ -194,12 +194,16 @@ static void examine_peer(struct gy_links *links, struct gy_peer *peer)
 		return;
 	}
 	link = gy_link_get_dialled(links, peer);
-	if (link != NULL) {
-		gy_link_set(link, GY_LINK_FLAG_PEER_UNSURE);
-		link->used_ns = links->home->loop.now_ns;
-		(void)gy_link_dial(link); /* which may have no address */
-		gy_links_start_beat(links);
+	if (link == NULL) {
+		gy_peer_task_examine_later(links, peer);
+		return;
 	}
+	gy_link_set(link, GY_LINK_FLAG_PEER_UNSURE);
+	link->used_ns = links->home->loop.now_ns;
+	if (gy_link_dial(link) == -ENOMEM) { /* else it may have no address */
+		gy_link_ensure_dialled(link);
+	}
+	gy_links_start_beat(links);
 }
 
 void gy_link_examine(struct gy_links *links, struct gy_peer *peer)

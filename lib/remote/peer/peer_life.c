@@ -147,12 +147,17 @@ static void cut_done(struct gy_peer *peer)
 	(void)pthread_mutex_unlock(&peer->nodes->mutex);
 }
 
-static void notify_later(struct gy_peer_task *peer_task, uint32_t deeds)
+static void start_again(struct gy_peer_task *peer_task)
 {
-	peer_task->lacking |= deeds;
 	if (!gy_timer_is_started(&peer_task->again)) {
 		gy_timer_start(&peer_task->links->home->loop.wheel, &peer_task->again, again_ns);
 	}
+}
+
+static void notify_later(struct gy_peer_task *peer_task, uint32_t deeds)
+{
+	peer_task->lacking |= deeds;
+	start_again(peer_task);
 }
 
 static void notify_actors(struct gy_peer_task *peer_task, uint32_t deeds)
@@ -170,13 +175,19 @@ static void notify_actors(struct gy_peer_task *peer_task, uint32_t deeds)
 	}
 }
 
-static void notify_again(struct gy_timer *timer)
+static void try_again(struct gy_timer *timer)
 {
 	struct gy_peer_task *peer_task = gy_container_of(timer, struct gy_peer_task, again);
 	uint32_t deeds = peer_task->lacking;
 
 	peer_task->lacking = 0;
-	notify_actors(peer_task, deeds);
+	if (deeds != 0) {
+		notify_actors(peer_task, deeds);
+	}
+	if (peer_task->unexamined) {
+		peer_task->unexamined = false;
+		gy_link_examine(peer_task->links, peer_task->peer);
+	}
 }
 
 static void cut(struct gy_peer_task *peer_task)
@@ -249,6 +260,14 @@ void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t lo
 	}
 }
 
+void gy_peer_task_examine_later(struct gy_links *links, struct gy_peer *peer)
+{
+	struct gy_peer_task *peer_task = &peer->peer_tasks[links->home->loop.index];
+
+	peer_task->unexamined = true;
+	start_again(peer_task);
+}
+
 void gy_peer_task_run(struct gy_links *links, struct gy_peer *peer)
 {
 	struct gy_peer_task *peer_task = &peer->peer_tasks[links->home->loop.index];
@@ -279,7 +298,7 @@ int gy_lives_init(struct gy_peer *peer)
 			.links = &nodes->links[i],
 			.peer = peer,
 		};
-		gy_timer_init(&peer->peer_tasks[i].again, notify_again);
+		gy_timer_init(&peer->peer_tasks[i].again, try_again);
 	}
 	return 0;
 }

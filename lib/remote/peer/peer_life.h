@@ -37,6 +37,7 @@ struct gy_peer_task {
 	/* Of the loop: deeds that lacked memory, as bits of the enum in actor/life/node_loss.h. */
 	struct gy_timer again;
 	uint32_t lacking;
+	bool unexamined;      /* memory was lacking for that as well */
 	uint64_t asked_until; /* the asks that fail are no newer */
 	/* Mail of the loop that waits for memory for a link; see unlinked.c. */
 	struct gy_list unlinked_item; /* in links->unlinked, with such mail */
@@ -91,6 +92,8 @@ uint32_t gy_lives_accuse(struct gy_peer *peer, uint64_t incarnation);
 void gy_peer_task_request(struct gy_links *links, struct gy_peer *peer, uint32_t peer_tasks);
 /* A watch by an actor of that loop lacks memory: it is renewed in a moment. */
 void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t loop);
+/* There is no memory for a link to examine the peer by: that is done in a moment. */
+void gy_peer_task_examine_later(struct gy_links *links, struct gy_peer *peer);
 /* Carries out a cut that is due at once: nothing of the next life comes before it. */
 void gy_peer_task_run(struct gy_links *links, struct gy_peer *peer);
 /* The end of what that address was made in is still to be told on this loop. */
