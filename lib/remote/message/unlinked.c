@@ -10,6 +10,7 @@
 
 #include "actor/life/watch.h"
 #include "remote/link/link.h"
+#include "remote/link/link_beat.h"
 #include "remote/link/link_dial.h"
 #include "remote/message/mail_loss.h"
 #include "remote/message/outgoing.h"
@@ -108,6 +109,7 @@ static void make_links(struct gy_timer *timer)
 		if (gy_link_is_retiring(link)) {
 			gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
 		} else {
+			gy_link_excuse_silence(link); /* nobody has judged it lately */
 			gy_link_ensure_dialled(link);
 		}
 	}
