@@ -181,8 +181,9 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @loops_pinned: how many further loops there are for actors that are spawned with
  *   GYRE_PLACE_PINNED, each for one such actor at a time and the children that it places there; at
  *   most 1024 together with @loops_max. They neither steal nor are stolen from, get no listeners,
- *   no members of groups and no other actors, and sleep while nothing is to be done. They have the
- *   numbers from @loops_max on, and do not count in gyre_system_loops()
+ *   no members of groups and no other actors, and sleep while nothing is to be done. Their mail for
+ *   other nodes leaves by the first loop. They have the numbers from @loops_max on, and do not
+ *   count in gyre_system_loops()
  * @offload_pools: named pools of threads for gyre_offload_to(), see gyre/offload.h; NULL
  *   for none
  * @offload_pools_count: how many, at most GYRE_OFFLOAD_POOLS_MAX

@@ -2,6 +2,7 @@
  * Which way mail for another node goes. It leaves by the link that its loop has dialled to that
  * node, so that what one actor sends to another arrives in order; a stolen actor's mail leaves by
  * the loop that the actor is of, in a relay. Where no link is open mail waits for it (outgoing.c).
+ * A loop that dials nobody, as that of a pinned actor, has no links: its mail leaves by loop 0.
  */
 #include "remote/message/route.h"
 
@@ -75,6 +76,14 @@ static bool is_over(const struct gy_links *links, struct gyre_address to)
 	return number != 0 && gy_lives_is_over(&peer->lives, number);
 }
 
+/* Nothing that this loop has said to that node before can come behind what leaves by loop 0 then.
+ */
+static bool leaves_by_first_loop(const struct gy_links *links, const struct gy_link *link)
+{
+	return link == NULL && !gy_links_may_dial(links) && links->home->loop.index != 0 &&
+	       !links->draining;
+}
+
 /* The link to a node that is down, for mail that may find it in its next life. */
 static struct gy_link *find_for_unmet(const struct gy_links *links, struct gyre_address to)
 {
@@ -101,6 +110,9 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 	to = gy_lives_shown(links->nodes, to);
 	if (is_over(links, to)) {
 		return gy_mail_loss_stale(links->home, to, mail);
+	}
+	if (leaves_by_first_loop(links, link)) {
+		return gy_route_by_loop(links->home, 0, to, mail);
 	}
 	link = gy_link_get(links, to.node, &error);
 	if (link == NULL && error == -EHOSTDOWN) {

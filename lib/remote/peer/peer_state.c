@@ -35,10 +35,18 @@ static const char *const state_names[] = {
 
 /* ---- losses ---- */
 
+/* Mail of loops that dial nobody leaves by loop 0. */
 void gy_peer_link_broke(struct gy_links *links, struct gy_peer *peer)
 {
-	if (gy_peer_is_alive(peer)) {
-		gy_peer_task_request(links, peer, GY_PEER_TASK_RENEW);
+	struct gy_nodes *nodes = links->nodes;
+
+	if (!gy_peer_is_alive(peer)) {
+		return;
+	}
+	gy_peer_task_request(links, peer, GY_PEER_TASK_RENEW);
+	for (uint32_t i = gy_loops_count(links->home->loop.peers);
+	     links->home->loop.index == 0 && i < gy_homes_made(nodes->homes); i++) {
+		gy_peer_task_request(&nodes->links[i], peer, GY_PEER_TASK_RENEW);
 	}
 }
 

@@ -132,6 +132,7 @@ void pair_play(const struct pair *pair)
 {
 	struct gyre_node_options node = pair->first;
 	struct gyre_system_options options = { .loops = pair->loops == 0 ? 1 : pair->loops,
+					       .loops_pinned = pair->loops_pinned,
 					       .ask_timeout_ns = PATIENCE_ASK_NS,
 					       .node = &node };
 	struct gyre_class script = { .name = "script",

@@ -16,9 +16,10 @@ struct pair {
 		*class; /* of an actor of the second with the name "other"; or NULL */
 	struct gyre_node_options first; /* on top of what makes them know each other */
 	struct gyre_node_options second;
-	uint32_t loops; /* of each */
-	bool dial_only; /* the first does not listen */
-	bool locally;	/* the first dials where the second listens besides (listen_local) */
+	uint32_t loops;	       /* of each */
+	uint32_t loops_pinned; /* of the first */
+	bool dial_only;	       /* the first does not listen */
+	bool locally;	       /* the first dials where the second listens besides (listen_local) */
 };
 
 /* An order with a string and an array, which it owns. */

@@ -1,17 +1,28 @@
 /*
- * An actor with a loop of its own, and another node: that loop dials nobody, so loop 0 does.
+ * An actor with a loop of its own, and another node: that loop dials nobody, so loop 0 does, and
+ * sends what the actor says.
  */
 #include <sched.h>
+#include <unistd.h>
+
+#include <gyre/watch.h>
 
 #include "actor/home.h"
+#include "actor/life/watch.h"
 #include "base/atomic.h"
+#include "pair.h"
 #include "remote/node.h"
 #include "remote/peer/peer.h"
 #include "remote/stranger.h"
+#include "remote/types.h"
 
 static const struct gyre_spawn_options pinned = { .place = GYRE_PLACE_PINNED };
 
 static uint32_t downs;
+static struct gyre_address watched = {
+	.slot = 5, .cookie = 6, .node = STRANGER_ID, .life = STRANGER_LIFE
+};
+static uint32_t ends; /* that were told; atomic */
 
 /* Of a class that has a loop of its own. */
 static struct gyre_address open_pinned(const struct gyre_class *class)
@@ -72,4 +83,113 @@ Test(pinned_nodes, have_a_node_examined_that_nobody_has_a_link_to)
 	stranger_close(&out);
 	fixture_close();
 	cr_expect_eq(downs, 0);
+}
+
+/* ---- mail ---- */
+
+static int hear_the_end(struct gyre_stack *stack)
+{
+	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
+
+	expect(terminated != NULL && gyre_address_equal(terminated->actor, watched));
+	expect(terminated->reason == 0);
+	(void)gy_fetch_add(&ends, 1);
+	return gyre_return(stack);
+}
+
+#define UNTIL(stack, frame, condition)                                                        \
+	while (!(condition)) {                                                                \
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &(frame)->future)); \
+	}
+
+static int use_other_node(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = pair_frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "other", 0, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	frame->other = gyre_future_get(&frame->future, gyre_node_found)->address;
+	expect(gyre_notify(stack, frame->other, gyre_new(stack, number, 1)) == 0);
+	GYRE_AWAIT(stack, gyre_node_lookup(stack, 2, "adder", 0, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	watched = gyre_future_get(&frame->future, gyre_node_found)->address;
+	expect(gyre_watch(stack, watched) == 0);
+	GYRE_AWAIT(stack, gyre_ask(stack, watched, gyre_new(stack, number, 1), 0, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0 &&
+	       gyre_future_get(&frame->future, number)->value == 2);
+	expect(gy_load_relaxed(&ends) == 0);
+	expect(gyre_stop(stack, watched) == 0);
+	UNTIL(stack, frame, gy_load_relaxed(&ends) > 0 && gy_load_relaxed(&pair_heard) > 0);
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+	GYRE_END(stack);
+}
+
+static const struct gyre_class user_class = {
+	.name = "user",
+	.frame_bytes = sizeof(struct pair_frame),
+	.behaviour = { .ask = use_other_node, .event = hear_the_end },
+};
+
+static int have_it_used(struct gyre_stack *stack)
+{
+	struct pair_frame *frame = pair_frame_of(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_spawn(stack, &user_class, GYRE_NO_ARGUMENT, &pinned, &frame->other) == 0);
+	expect(frame->other.loop >= gyre_system_loops(gyre_system_of(stack)));
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, frame->other, gyre_new(stack, number, 0), 0, &frame->future));
+	expect(gyre_future_error(&frame->future) == 0);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(pinned_nodes, ask_and_notify_and_watch_those_of_another_node)
+{
+	pair_play(&(struct pair){
+		.script = have_it_used, .class = &pair_hearer_class, .loops_pinned = 1 });
+	cr_expect_eq(pair_heard, 1);
+	cr_expect_eq(ends, 1);
+}
+
+static int watch_it(struct gyre_stack *stack)
+{
+	expect(gyre_watch(stack, watched) == 0);
+	return gyre_return(stack);
+}
+
+/* The watch is given up when the system stops. */
+static int ignore_it(struct gyre_stack *stack)
+{
+	return gyre_return(stack);
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher", .behaviour = { .notice = watch_it, .event = ignore_it }
+};
+
+static void expect_watch(struct stranger *stranger)
+{
+	stranger_welcome(stranger);
+	stranger_expect(stranger, GY_WIRE_EVENT);
+	cr_assert_eq(stranger->frame.type, gy_type_watch.id);
+	cr_assert_eq(stranger->frame.to_slot, watched.slot);
+}
+
+Test(pinned_nodes, renew_a_watch_when_the_link_of_loop_0_breaks)
+{
+	struct gyre_address watcher = open_pinned(&watcher_class);
+	struct stranger out;
+	uint64_t number;
+
+	stranger_listen(&out);
+	cr_assert_eq(notify_outside(watcher, 0), 0);
+	expect_watch(&out);
+	number = out.frame.ask_id;
+	cr_assert_eq(close(out.fd), 0);
+	expect_watch(&out);
+	cr_expect_eq(out.frame.ask_id, number, "it is the same watch");
+	stranger_close(&out);
+	fixture_close();
 }
