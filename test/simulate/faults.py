@@ -148,8 +148,8 @@ FAULTS = [
     {
         "name": "reading-stays-paused",
         "file": "lib/channel/output/output.c",
-        "old": "\tgy_channel_remove_no_read(channel, GY_NO_READ_PAUSED);\n",
-        "new": "",
+        "old": "{\n\tgy_channel_remove_no_read(channel, GY_NO_READ_PAUSED);\n",
+        "new": "{\n",
         "says": "A channel that has stopped reading since its output was full never reads again.",
     },
     {
