@@ -146,7 +146,7 @@ static void report_nothing(struct gyre_stack *stack, const struct gyre_connectio
 	(void)connection;
 	(void)channel;
 	(void)arg;
-	expect(!"something is reported");
+	expect(false); /* something is reported */
 }
 
 static void begin_stopping(gyre_init_channel_fn init_channel)
@@ -257,7 +257,7 @@ static int init_in_turn(struct gyre_channel *channel, void *arg)
 	case 1:
 		return gyre_pipeline_add(channel, GYRE_FIRST, &keeping_handler, arg);
 	default:
-		expect(!"a channel is opened for an actor that has stopped");
+		expect(false); /* a channel is opened for an actor that has stopped */
 		return -EPERM;
 	}
 }
