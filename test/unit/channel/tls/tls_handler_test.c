@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tls_rig.h"
+#include "tls_pair.h"
 
 TestSuite(tls_handler, .timeout = 60);
 
@@ -17,27 +17,17 @@ static struct tls_rig server;
 static struct tls_rig client;
 static struct gyre_tls_options server_options;
 static struct gyre_tls_options client_options;
+static const struct tls_pair pair = { &certs, &server, &client, &server_options, &client_options };
 
 static void open_pair(void)
 {
-	tls_certs_open(&certs);
-	tls_rig_init(&server);
-	tls_rig_init(&client);
-	server_options =
-		(struct gyre_tls_options){ .context = tls_rig_context(&certs.server, &certs.ca) };
-	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
-						    .server_name = "localhost" };
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
+	tls_pair_open(&pair);
+	tls_pair_begin(&pair);
 }
 
 static void close_pair(void)
 {
-	tls_rig_fini(&server);
-	tls_rig_fini(&client);
-	gyre_tls_context_unref(server_options.context);
-	gyre_tls_context_unref(client_options.context);
-	tls_certs_close(&certs);
+	tls_pair_close(&pair);
 }
 
 /* ---- removed in the handshake ---- */

@@ -7,7 +7,7 @@
 #include <openssl/crypto.h>
 #include <stdlib.h>
 
-#include "tls_rig.h"
+#include "tls_pair.h"
 
 TestSuite(tls_memory, .timeout = 60);
 
@@ -18,6 +18,7 @@ static struct tls_rig server;
 static struct tls_rig client;
 static struct gyre_tls_options server_options;
 static struct gyre_tls_options client_options;
+static const struct tls_pair pair = { &certs, &server, &client, &server_options, &client_options };
 
 /* ---- the heap of OpenSSL ---- */
 
@@ -87,22 +88,12 @@ static bool recover(void)
 static void open_pair(void)
 {
 	cr_assert(heap.is_ours);
-	tls_certs_open(&certs);
-	tls_rig_init(&server);
-	tls_rig_init(&client);
-	server_options =
-		(struct gyre_tls_options){ .context = tls_rig_context(&certs.server, &certs.ca) };
-	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
-						    .server_name = "localhost" };
+	tls_pair_open(&pair);
 }
 
 static void close_pair(void)
 {
-	tls_rig_fini(&server);
-	tls_rig_fini(&client);
-	gyre_tls_context_unref(server_options.context);
-	gyre_tls_context_unref(client_options.context);
-	tls_certs_close(&certs);
+	tls_pair_close(&pair);
 }
 
 /* Whether an allocation failed. The handshake does not begin before the channel is active. */
@@ -147,8 +138,7 @@ Test(tls_memory, that_a_new_handler_lacks_is_told_by_the_call_that_adds_it, .ini
 
 Test(tls_memory, that_a_write_lacks_is_told_by_the_write, .init = open_pair, .fini = close_pair)
 {
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
+	tls_pair_begin(&pair);
 	tls_rig_settle(&client, &server, WHOLE);
 	cr_assert_eq(client.sessions, 1, "%s", client.line);
 	lack_after(0, false);

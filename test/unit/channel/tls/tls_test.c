@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tls_rig.h"
+#include "tls_pair.h"
 
 TestSuite(tls, .timeout = 120);
 
@@ -19,16 +19,11 @@ static struct tls_rig server;
 static struct tls_rig client;
 static struct gyre_tls_options server_options;
 static struct gyre_tls_options client_options;
+static const struct tls_pair pair = { &certs, &server, &client, &server_options, &client_options };
 
 static void open_pair(void)
 {
-	tls_certs_open(&certs);
-	tls_rig_init(&server);
-	tls_rig_init(&client);
-	server_options =
-		(struct gyre_tls_options){ .context = tls_rig_context(&certs.server, &certs.ca) };
-	client_options = (struct gyre_tls_options){ .context = tls_rig_context(NULL, &certs.ca),
-						    .server_name = "localhost" };
+	tls_pair_open(&pair);
 }
 
 /* Puts another context in the place of one. */
@@ -41,8 +36,7 @@ static void use(struct gyre_tls_options *options, const struct tls_cert *cert,
 
 static void begin(void)
 {
-	cr_assert_eq(tls_rig_begin(&server, gyre_tls_server_add, &server_options), 0);
-	cr_assert_eq(tls_rig_begin(&client, gyre_tls_client_add, &client_options), 0);
+	tls_pair_begin(&pair);
 }
 
 static void again(void)
@@ -54,11 +48,7 @@ static void again(void)
 
 static void close_pair(void)
 {
-	tls_rig_fini(&server);
-	tls_rig_fini(&client);
-	gyre_tls_context_unref(server_options.context);
-	gyre_tls_context_unref(client_options.context);
-	tls_certs_close(&certs);
+	tls_pair_close(&pair);
 }
 
 static void agree(void)

@@ -187,6 +187,25 @@ static int tell_who(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+/* A client gives its only connection up, whose actor may go on. Returns the listening socket. */
+static int lose_connection_of(const struct gyre_class *class, gyre_init_channel_fn init_channel)
+{
+	struct gyre_connect_options options;
+	uint16_t port;
+	int fd;
+
+	client_begin();
+	fd = client_listen(&port);
+	options = client_options(port);
+	options.init_channel = init_channel == NULL ? options.init_channel : init_channel;
+	options.actor_class = class;
+	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
+	(void)client_connect(&options);
+	(void)close(client_accept(fd));
+	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
+	return fd;
+}
+
 /* The actor that has connected ends with its only connection. */
 Test(connect_await, leaves_an_actor_alone_that_goes_on_without_its_channel)
 {
@@ -194,18 +213,8 @@ Test(connect_await, leaves_an_actor_alone_that_goes_on_without_its_channel)
 						 .mount = tell_who,
 						 .clean = count_clean,
 						 .behaviour.notice = count_notice };
-	uint16_t port;
-	int fd;
-	struct gyre_connect_options options;
+	int fd = lose_connection_of(&class, NULL);
 
-	client_begin();
-	fd = client_listen(&port);
-	options = client_options(port);
-	options.actor_class = &class;
-	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
-	(void)client_connect(&options);
-	(void)close(client_accept(fd));
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
 	while (gy_load_acquire(&noticed) == 0 && gy_load_acquire(&cleaned) == 0) {
 		cr_assert_eq(notify_outside(lonely, 0), 0);
 		sched_yield();
@@ -279,18 +288,8 @@ static int bear_heir(struct gyre_stack *stack)
 Test(connect_await, leaves_the_paths_of_children_whose_parent_goes_on_without_its_channel)
 {
 	static const struct gyre_class class = { .name = "lonely", .mount = bear_heir };
-	uint16_t port;
-	int fd;
-	struct gyre_connect_options options;
+	int fd = lose_connection_of(&class, NULL);
 
-	client_begin();
-	fd = client_listen(&port);
-	options = client_options(port);
-	options.actor_class = &class;
-	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
-	(void)client_connect(&options);
-	(void)close(client_accept(fd));
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
 	while (gy_load_acquire(&heir_told) == 0) {
 		sched_yield();
 	}
@@ -327,19 +326,8 @@ Test(connect_await, stops_an_actor_that_goes_on_without_its_channel_and_fails_wi
 						 .clean = count_clean,
 						 .strategy = GYRE_STRATEGY_ESCALATE,
 						 .behaviour.notice = count_and_fail };
-	uint16_t port;
-	int fd;
-	struct gyre_connect_options options;
+	int fd = lose_connection_of(&class, init_tell_self);
 
-	client_begin();
-	fd = client_listen(&port);
-	options = client_options(port);
-	options.init_channel = init_tell_self;
-	options.actor_class = &class;
-	options.bond = GYRE_BOND_ACTOR_ENDS_CHANNEL;
-	(void)client_connect(&options);
-	(void)close(client_accept(fd));
-	(void)client_until(GYRE_CONNECTION_GIVEN_UP);
 	while (gy_load_acquire(&cleaned) == 0) {
 		sched_yield();
 	}
