@@ -1,6 +1,9 @@
 /*
- * Growing and shrinking of pools. A pool grows by a quarter of what it has, from 8 to 64 objects at
- * a time: each object is an allocation of its own, so that shrinking gives memory back one by one.
+ * Growing and shrinking of pools. A pool grows by 8 objects at least, and by as many as it has, up
+ * to 8 KiB; from then on by a quarter, up to 64 objects, or 32 KiB of small ones. What is out at
+ * once varies by a share of itself: a pool that grew in small steps would go on for long before it
+ * had the most. Each object is an allocation of its own, so that shrinking gives memory back one by
+ * one.
  */
 #include "base/memory/pool.h"
 
@@ -9,7 +12,13 @@
 
 #include "base/memory/memory.h"
 
-enum { GROW_MIN = 8, GROW_MAX = 64, TEXT_BYTES = 256 };
+enum {
+	GROW_MIN = 8,
+	GROW_MAX = 64,
+	GROW_DOUBLE_BYTES = 8192,
+	GROW_BYTES_MAX = 32768,
+	TEXT_BYTES = 256,
+};
 
 void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes)
 {
@@ -198,13 +207,31 @@ static uint32_t most(const struct gy_pool *pool)
 	return total < existing ? total : existing;
 }
 
+static uint32_t greater(uint32_t one, uint32_t other)
+{
+	return one > other ? one : other;
+}
+
+static uint32_t lesser(uint32_t one, uint32_t other)
+{
+	return one < other ? one : other;
+}
+
+/* By how many objects a pool of @total grows. */
+static uint32_t step(const struct gy_pool *pool, uint32_t total)
+{
+	uint32_t doubled = lesser(total, GROW_DOUBLE_BYTES / pool->object_bytes);
+	uint32_t max = greater(GROW_MAX, GROW_BYTES_MAX / pool->object_bytes);
+
+	return greater(GROW_MIN, greater(doubled, lesser(total / 4, max)));
+}
+
 int gy_pool_grow(struct gy_pool *pool)
 {
 	uint32_t total = most(pool);
-	uint32_t wanted = total / 4;
+	uint32_t wanted = step(pool, total);
 	uint32_t got = 0;
 
-	wanted = wanted < GROW_MIN ? GROW_MIN : wanted > GROW_MAX ? GROW_MAX : wanted;
 	if (reserve(pool, total + wanted) < 0) {
 		return -ENOMEM;
 	}

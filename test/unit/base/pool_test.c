@@ -8,10 +8,11 @@
 #include "base/memory/memory.h"
 #include "base/memory/size_pools.h"
 
-enum { OBJECTS = 500, OBJECT_BYTES = 96 };
+enum { OBJECTS = 500, OBJECT_BYTES = 96, GROWN_MAX = 4096 };
 
 static struct gy_pool pool;
 static void *objects[OBJECTS];
+static void *grown_objects[GROWN_MAX];
 
 static void setup(void)
 {
@@ -72,21 +73,43 @@ Test(pool, reuses_what_was_put_back_without_asking_the_heap)
 	cr_assert_eq(gy_pool_fini(&pool), 0);
 }
 
-Test(pool, grows_by_a_quarter_from_8_to_64_at_a_time)
+/* Takes objects of @object_bytes until the pool has grown by @max at a time: by as many as it has
+ * up to @doubled, and then by a quarter. */
+static void check_growth(uint32_t object_bytes, uint32_t doubled, uint32_t max)
 {
 	uint32_t total = 0;
+	uint32_t step = 0;
+	struct gy_pool grown;
 
-	for (uint32_t i = 0; i < OBJECTS; i++) {
-		objects[i] = gy_pool_get(&pool);
+	gy_pool_init(&grown, "test", object_bytes);
+	for (uint32_t i = 0; step < max; i++) {
+		cr_assert_lt(i, GROWN_MAX);
+		grown_objects[i] = gy_pool_get(&grown);
 		if (i == total) {
-			uint32_t step = total / 4 < 8 ? 8 : total / 4 > 64 ? 64 : total / 4;
-
+			step = total < doubled ? total : doubled;
+			step = step < total / 4 ? total / 4 : step;
+			step = step < 8 ? 8 : step > max ? max : step;
 			total += step;
 		}
-		cr_assert_eq(pool.total, total);
+		cr_assert_eq(grown.total, total);
 	}
-	put_all(OBJECTS);
-	cr_assert_eq(gy_pool_fini(&pool), 0);
+	for (uint32_t used = grown.total - grown.free_count; used > 0; used--) {
+		gy_pool_put(&grown, grown_objects[used - 1]);
+	}
+	cr_assert_eq(gy_pool_fini(&grown), 0);
+}
+
+Test(pool, grows_by_a_quarter_from_8_to_64_at_a_time)
+{
+	check_growth(1024, 8, 64);
+	check_growth(4096, 2, 64);
+}
+
+Test(pool, of_small_objects_doubles_up_to_8_kib_and_grows_by_32_kib_at_most)
+{
+	check_growth(64, 128, 512);
+	check_growth(96, 85, 341);
+	check_growth(128, 64, 256);
 }
 
 Test(pool, is_trimmed_to_ten_at_the_second_look_without_use)
