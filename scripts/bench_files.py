@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -58,10 +59,19 @@ def requests_of(output):
     return int(found.group(1))
 
 
+def cpu_ns_of_ended():
+    """CPU time of the processes that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((usage.ru_utime + usage.ru_stime) * 1e9)
+
+
 def load(settings, place, size, seconds):
-    return requests_of(finish(start(settings, [
+    """(requests answered, the client's CPU time)"""
+    before = cpu_ns_of_ended()
+    requests = requests_of(finish(start(settings, [
         "taskset", "-c", 1, "wrk", "-t", 1, "-c", CONNECTIONS, "-d", f"{seconds}s",
         f"http://127.0.0.1:{place.port}/{size}"])))
+    return requests, cpu_ns_of_ended() - before
 
 
 def measure(start_server, size, keep):
@@ -77,7 +87,7 @@ def measure(start_server, size, keep):
                 wait_until_served(server, place)
                 load(settings, place, size, 1)
                 before = cpu_ns(server.pid)
-                requests = load(settings, place, size, seconds)
+                requests, of_client = load(settings, place, size, seconds)
                 spent = cpu_ns(server.pid) - before
             finally:
                 server.terminate()
@@ -86,13 +96,16 @@ def measure(start_server, size, keep):
                 except subprocess.TimeoutExpired:
                     server.kill()
                     server.communicate()
-        return {"requests_per_s": requests / seconds, "server_cpu_ns_per_request": spent / requests}
+        return {"requests_per_s": requests / seconds, "server_cpu_ns_per_request": spent / requests,
+                "cpu_ns_per_request": (spent + of_client) / requests}
 
     return run
 
 
+# Who sends the rest of a large answer, the server or the client's acknowledgements, moves CPU time between the two.
 METRICS = [Metric("requests_per_s", "requests/s"),
-           Metric("server_cpu_ns_per_request", "ns server CPU/request")]
+           Metric("server_cpu_ns_per_request", "ns server CPU/request"),
+           Metric("cpu_ns_per_request", "ns CPU/request, with the client's")]
 
 
 def file_case(settings, size, keep):
