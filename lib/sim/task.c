@@ -34,7 +34,14 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-enum { STACK_BYTES = 1 << 20, GUARD_BYTES = 1 << 16, KEPT_MAX = 64, ROUNDS_MAX = 4 };
+enum {
+	STACK_BYTES = 1 << 20,
+	GUARD_BYTES = 1 << 16,
+	COLOURS = 32,
+	COLOUR_BYTES = 4096 + 576, /* other lines of other pages */
+	KEPT_MAX = 64,
+	ROUNDS_MAX = 4,
+};
 
 struct gy_sim_stack {
 	struct gy_list of_free;
@@ -137,6 +144,17 @@ static void free_stacks(struct gyre_sim *sim)
 			gy_sim_put(stack);
 		}
 	}
+}
+
+/*
+ * How much of a stack is used. Stacks lie at a power of two from each other: if all began at their
+ * ends, what tasks have there would share a few lines of each cache, and each switch would miss.
+ */
+static size_t bytes_used(const struct gy_sim_stack *stack)
+{
+	size_t number = (uintptr_t)stack->memory / (GUARD_BYTES + STACK_BYTES);
+
+	return STACK_BYTES - number % COLOURS * COLOUR_BYTES;
 }
 
 /* ---- what belongs to a thread ---- */
@@ -328,7 +346,7 @@ struct gy_sim_task *gy_sim_task_create(struct gy_sim_host *host, void *(*call)(v
 	task->run = call;
 	task->arg = arg;
 	task->stack = stack;
-	gy_sim_context_init(&task->context, stack->memory + GUARD_BYTES, STACK_BYTES, run);
+	gy_sim_context_init(&task->context, stack->memory + GUARD_BYTES, bytes_used(stack), run);
 	gy_list_append(&host->tasks, &task->of_host);
 	gy_sim_task_ready(task);
 	return task;
