@@ -41,6 +41,7 @@ static const uint64_t pace_ns = GYRE_SECONDS(1) / CLIENTS;
 struct settings {
 	int64_t seconds;
 	int64_t seed;
+	int64_t loops;
 	bool json;
 };
 
@@ -48,6 +49,7 @@ struct node {
 	uint32_t id;
 	char peers[200];
 	char number[32];
+	char loops[32];
 	char *arguments[ARGUMENTS + 1];
 };
 
@@ -74,13 +76,12 @@ static int be_node(void *arg)
 {
 	static char name[] = "gyre-chat";
 	static char quiet[] = "--quiet";
-	static char loops[] = "--loops=2";
 	static char listens[] = "--listen=tcp://[::]:9001";
 	static char clear[] = "--no-encryption";
 	static char secret[] = "--secret=of a benchmark, and long enough for it";
 	struct node *node = (struct node *)arg;
 	size_t bytes = (size_t)snprintf(node->peers, sizeof(node->peers), "--peers=");
-	char *const arguments[] = { name,   quiet,	 loops,	       listens, clear,
+	char *const arguments[] = { name,   quiet,	 node->loops,  listens, clear,
 				    secret, node->peers, node->number, NULL };
 
 	for (uint32_t i = 1; i <= NODES; i++) {
@@ -231,7 +232,8 @@ static const char *failure_of(void *arg)
 	return ((const struct crowd *)arg)->failure;
 }
 
-static int add_hosts(struct gyre_sim *sim, struct node *nodes, struct crowd *crowd)
+static int add_hosts(struct gyre_sim *sim, const struct settings *settings, struct node *nodes,
+		     struct crowd *crowd)
 {
 	int r = 0;
 
@@ -239,6 +241,8 @@ static int add_hosts(struct gyre_sim *sim, struct node *nodes, struct crowd *cro
 		char name[32];
 
 		nodes[i].id = i + 1;
+		(void)snprintf(nodes[i].loops, sizeof(nodes[i].loops), "--loops=%d",
+			       (int)settings->loops);
 		(void)snprintf(name, sizeof(name), "node-%u", i + 1);
 		r = gyre_sim_host(sim, name, be_node, &nodes[i], NULL);
 	}
@@ -289,12 +293,13 @@ int main(int argc, char **argv)
 {
 	static struct node nodes[NODES];
 	static struct crowd crowd;
-	struct settings settings = { .seconds = 120, .seed = 1 };
+	struct settings settings = { .seconds = 120, .seed = 1, .loops = 1 };
 	const struct perf_option options[] = {
 		{ "seconds", PERF_OPTION_NUMBER, "virtual ones that are measured",
 		  &settings.seconds, 2, 1000000, NULL },
 		{ "seed", PERF_OPTION_NUMBER, "of the simulation", &settings.seed, 0, INT64_MAX,
 		  NULL },
+		{ "loops", PERF_OPTION_NUMBER, "of each node", &settings.loops, 1, 64, NULL },
 		{ "json", PERF_OPTION_FLAG, "one JSON object", &settings.json, 0, 0, NULL },
 	};
 	struct gyre_sim_options simulated = { 0 };
@@ -305,7 +310,7 @@ int main(int argc, char **argv)
 			   sizeof(options) / sizeof(options[0]));
 	simulated.seed = (uint64_t)settings.seed;
 	r = gyre_sim_create(&simulated, &sim);
-	r = r < 0 ? r : add_hosts(sim, nodes, &crowd);
+	r = r < 0 ? r : add_hosts(sim, &settings, nodes, &crowd);
 	r = r < 0 ? r : measure(sim, &settings, &crowd);
 	if (r == -ENOTRECOVERABLE) {
 		(void)fprintf(stderr, "sim_chat: %s\n", gyre_sim_failure(sim));
