@@ -8,29 +8,11 @@
  */
 #include "loop/park.h"
 
-#include <urcu/urcu-qsbr.h>
-
-#include "base/happens.h"
+#include "base/reader_state.h"
 #include "loop/borrowed.h"
 #include "loop/foreign_nodes.h"
+#include "loop/sleep.h"
 #include "loop/steal.h"
-
-/*
- * Reports to RCU in each turn. The short inline functions of liburcu, which programs of any licence
- * may use, spare a call to code that is in no cache after a system call. The thread sanitizer would
- * see races in them.
- */
-#if defined(GY_SANITIZE_THREAD)
-#define reader_quiescent urcu_qsbr_quiescent_state
-#define reader_offline	 urcu_qsbr_thread_offline
-#define reader_online	 urcu_qsbr_thread_online
-#else
-#include <urcu/static/urcu-qsbr.h>
-
-#define reader_quiescent _urcu_qsbr_quiescent_state
-#define reader_offline	 _urcu_qsbr_thread_offline
-#define reader_online	 _urcu_qsbr_thread_online
-#endif
 
 enum { WAITS_AVERAGED = 8, POOL_KEEP = 10 };
 
@@ -42,7 +24,7 @@ static const uint64_t pools_idle_ns = UINT64_C(30000000000);
 
 void gy_loop_quiescent(void)
 {
-	reader_quiescent();
+	gy_reader_quiescent();
 }
 
 static bool awake(const struct gy_loop *loop)
@@ -118,9 +100,7 @@ static void block(struct gy_loop *loop, uint64_t until_ns)
 	}
 	gy_foreign_nodes_flush(loop);
 	gy_count(&loop->counters.parks, 1);
-	reader_offline();
-	(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
-	reader_online();
+	gy_loop_sleep(loop, timeout_ns);
 	leave_park(loop);
 }
 
@@ -196,14 +176,14 @@ bool gy_loop_rest(struct gy_loop *loop, bool anyway)
 	} else {
 		gy_ring_descriptor_arm(loop->ring, next_ns);
 	}
-	reader_offline();
+	gy_reader_offline();
 	return true;
 }
 
 void gy_loop_rouse(struct gy_loop *loop)
 {
 	gy_assert(loop->options.embedded);
-	reader_online();
+	gy_reader_online();
 	leave_park(loop);
 	gy_meter_charge(&loop->meter, &loop->clock, GY_PHASE_PARKED);
 	gy_loop_read_clock_waited(loop);

@@ -38,6 +38,7 @@
 
 struct gy_epoll_workers;
 struct gy_foreign_pools;
+struct gy_loop;
 struct io_uring_sqe;
 
 #define GY_SIM_WRAPPED(TYPE, NAME, ...)  \
@@ -129,6 +130,7 @@ GY_SIM_WRAPPED(void, urcu_qsbr_unregister_thread, void);
 GY_SIM_WRAPPED(void, urcu_qsbr_thread_online, void);
 GY_SIM_WRAPPED(void, urcu_qsbr_thread_offline, void);
 GY_SIM_WRAPPED(int, urcu_qsbr_read_ongoing, void);
+GY_SIM_WRAPPED(void, gy_loop_sleep, struct gy_loop *loop, uint64_t timeout_ns);
 GY_SIM_WRAPPED(struct call_rcu_data *, urcu_qsbr_get_default_call_rcu_data, void);
 
 /* ---- hash tables of liburcu: hash_table_calls.c ---- */

@@ -9,6 +9,8 @@
 #include "base/assert.h"
 #include "base/macros.h"
 #include "base/memory/memory.h"
+#include "loop/loop.h"
+#include "loop/sleep.h"
 #include "sim/scheduler.h"
 #include "sim/wrapped.h"
 
@@ -158,6 +160,16 @@ void __wrap_urcu_qsbr_thread_offline(void)
 		__real_urcu_qsbr_thread_offline();
 	} else {
 		gy_sim_here->online = false;
+	}
+}
+
+/* A task rests while it waits, without a fence. */
+void __wrap_gy_loop_sleep(struct gy_loop *loop, uint64_t timeout_ns)
+{
+	if (gy_sim_here == NULL) {
+		__real_gy_loop_sleep(loop, timeout_ns);
+	} else {
+		(void)gy_ring_submit_and_wait(loop->ring, timeout_ns);
 	}
 }
 
