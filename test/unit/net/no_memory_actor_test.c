@@ -194,39 +194,6 @@ Test(no_memory_actor, tells_of_the_low_mark_who_was_told_of_the_high_one)
 	lean_play(cross_the_marks);
 }
 
-enum { STACKS_MAX = 256 };
-
-static struct gy_stack *stacks[STACKS_MAX];
-static uint8_t stacks_from[STACKS_MAX];
-static uint32_t stacks_count;
-
-static void take_stacks(void)
-{
-	struct gy_home *home = &lean_rig.home;
-
-	stacks_count = 0;
-	for (uint8_t i = 0; i < GY_SIZES_COUNT; i++) {
-		struct gy_stack *stack = home->scratch[i];
-
-		home->scratch[i] = NULL;
-		while (stack != NULL || (stack = gy_pool_take(&home->stacks.pools[i])) != NULL) {
-			cr_assert_lt(stacks_count, STACKS_MAX);
-			stacks[stacks_count] = stack;
-			stacks_from[stacks_count++] = i;
-			stack = NULL;
-		}
-	}
-}
-
-static void give_stacks_back(void)
-{
-	while (stacks_count > 0) {
-		stacks_count--;
-		gy_pool_put_any(&lean_rig.home.stacks.pools[stacks_from[stacks_count]],
-				stacks[stacks_count]);
-	}
-}
-
 static bool end_and_wait(const struct lean_round *round)
 {
 	struct gy_house *house;
@@ -238,7 +205,7 @@ static bool end_and_wait(const struct lean_round *round)
 	notify(watcher, make_notice());
 	rig_turn(&lean_rig);
 	house = gy_house_find(&lean_rig.home, watcher.slot, watcher.cookie);
-	take_stacks();
+	lean_take_stacks();
 	heap_end_after(0);
 	gy_house_request_stop(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
 	rig_turn(&lean_rig);
@@ -246,7 +213,7 @@ static bool end_and_wait(const struct lean_round *round)
 	cr_expect_eq(house->events, 1);
 	cr_expect_eq(house->status, GY_HOUSE_WAITING, "it spins");
 	(void)heap_recover();
-	give_stacks_back();
+	lean_give_stacks_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	rig_turn(&lean_rig);
 	cr_expect_eq(ends_told, 1);
@@ -293,14 +260,14 @@ static bool end_and_be_busy(const struct lean_round *round)
 	rig_turn(&lean_rig);
 	notice = make_notice();
 	house = gy_house_find(&lean_rig.home, listener.slot, listener.cookie);
-	take_stacks();
+	lean_take_stacks();
 	heap_end_after(0);
 	gy_house_request_stop(gy_house_find(&lean_rig.home, watched.slot, watched.cookie), 0);
 	rig_turn(&lean_rig);
 	rig_turn(&lean_rig);
 	cr_expect_eq(house->events, 1);
 	(void)heap_recover();
-	give_stacks_back();
+	lean_give_stacks_back();
 	notify(listener, notice);
 	cr_expect_eq(house->status, GY_HOUSE_READY);
 	rig_skip(&lean_rig, GYRE_MILLISECONDS(2));
@@ -340,7 +307,7 @@ static int listen_until_last(struct gyre_stack *stack)
 	cr_expect_eq(ends_told, 0);
 	expect(gyre_sleep(stack, GYRE_SECONDS(1000), future) == 0);
 	home->scratch[gy_stack_of(stack)->size_class] = NULL;
-	take_stacks();
+	lean_take_stacks();
 	home->scratch[gy_stack_of(stack)->size_class] = gy_stack_of(stack);
 	heap_end_after(0);
 	return gyre_suspend(stack, 1);
@@ -374,7 +341,7 @@ static bool end_behind_a_backlog(const struct lean_round *round)
 	cr_expect_eq(house->events, 1);
 	cr_expect_eq(house->status, GY_HOUSE_WAITING, "it spins");
 	cr_expect(heap_recover());
-	give_stacks_back();
+	lean_give_stacks_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	rig_turn(&lean_rig);
 	cr_expect_eq(ends_told, 1);

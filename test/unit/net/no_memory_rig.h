@@ -31,5 +31,11 @@ void lean_begin(const struct lean_round *round);
 /* It goes on so for a while, and then there is enough; whether any was lacking. */
 bool lean_recover(void);
 bool lean_has_failed(void);
+/* Takes all stacks of the home that are free, so that each further one is an allocation. */
+void lean_take_stacks(void);
+void lean_give_stacks_back(void);
+/* From now on there is no memory, nor mail in the pools of a home; until that is given back. */
+void lean_take_all(struct gy_home *home);
+void lean_give_all_back(void);
 
 #endif
