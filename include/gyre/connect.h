@@ -181,8 +181,9 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  *
  * Nothing has been tried when the call returns. The future completes as soon as one of the
  * connections is open, or when all are given up: so it lasts as long as @connect_timeout_ns and the
- * retries of @options say. If the waiting stack ends before, however that comes, the actor is
- * stopped. Afterwards it keeps its connections whether or not the stack that has made it lives.
+ * retries of @options say. If the waiting stack ends before, however that comes, or gives the
+ * future up by gyre_cancel(), the actor is stopped. Afterwards it keeps its connections whether or
+ * not the stack that has made it lives.
  *
  * The actor is a child of the running one, unless @place says that it is detached. The reasons of
  * failures are

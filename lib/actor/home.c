@@ -9,6 +9,7 @@
 #include "actor/life/lifecycle.h"
 #include "actor/mail/send.h"
 #include "actor/memory_retry.h"
+#include "actor/stack/bound_ask.h"
 #include "actor/stack/promise_places.h"
 #include "actor/stack/stack.h"
 #include "actor/steal_actor.h"
@@ -138,6 +139,7 @@ void gy_home_fini(struct gy_home *home, struct gy_leaks *leaks)
 	gy_table_fini(&home->families, &home->parts);
 	leaks->stacks += gy_sizes_fini(&home->stacks);
 	leaks->parts += gy_sizes_fini(&home->parts);
+	gy_bound_asks_fini(home);
 	leaks->promises += gy_pool_fini(&home->promises);
 	gy_promises_fini(home);
 	gy_slots_fini(&home->slots);

@@ -199,6 +199,7 @@ struct gy_home {
 
 	struct gy_shutdown shutdown;
 	struct gy_pinned pinned;
+	struct gy_promise *stops_owed; /* orders to stop that wait for memory; see bound_ask.c */
 };
 
 int gy_home_init(struct gy_home *home, const struct gy_loop_options *loop,

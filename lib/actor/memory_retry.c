@@ -2,10 +2,11 @@
  * Work that lacks memory. An event comes once, so it waits for the stack of its handler, and its
  * lane is closed meanwhile. A timer of the home retries for all houses at once, so that a loop
  * without memory does not spin. That is rare, so no list of such houses is kept. The timer also
- * checks the marks of mailboxes.
+ * checks the marks of mailboxes, and sends orders to stop that wait for memory.
  */
 #include "actor/memory_retry.h"
 #include "actor/mail/mailbox.h"
+#include "actor/stack/bound_ask.h"
 
 static const uint64_t pause_ns = GYRE_MILLISECONDS(1);
 
@@ -38,7 +39,7 @@ void gy_home_retry_later(struct gy_home *home)
 static void retry_all(struct gy_timer *timer)
 {
 	struct gy_home *home = gy_container_of(timer, struct gy_home, retry_timer);
-	bool more = false;
+	bool more = !gy_bound_asks_stop(home);
 
 	for (uint32_t slot = 0; slot < gy_load_acquire(&home->slots.used); slot++) {
 		struct gy_house *house = gy_house_at(home, slot);

@@ -13,6 +13,7 @@
 
 #include "actor/life/children.h"
 #include "actor/life/graceful_stop.h"
+#include "actor/stack/bound_ask.h"
 #include "actor/steal_actor.h"
 #include "loop/borrowed.h"
 #include "system/machine/memory_guard.h"
@@ -214,9 +215,9 @@ bool gy_loop_retire_step(struct gy_worker *worker)
 			gy_loop_finish(&home->loop);
 			return false;
 		}
-		if (home->houses == 0) {
+		if (home->houses == 0 && gy_bound_asks_stop(home)) {
 			stage_done(worker);
-		} else {
+		} else if (home->houses > 0) {
 			end_actors(worker);
 		}
 		return true;

@@ -13,6 +13,7 @@
 #include "actor/mail/send.h"
 #include "actor/misuse.h"
 #include "actor/stack/ask_cycle.h"
+#include "actor/stack/bound_ask.h"
 #include "actor/stack/budget.h"
 #include "actor/stack/promise_places.h"
 #include "actor/stack/promise_pool.h"
@@ -129,12 +130,6 @@ static bool check_cycle(struct gy_promise *promise)
 	return true;
 }
 
-/* Who was asked serves that ask alone. */
-static int order_stop(struct gy_home *home, const struct gy_promise *promise)
-{
-	return gy_send_signal(home, gy_origin_address(promise->to), &gy_type_stop, GY_MAIL_EVENT);
-}
-
 /* A time-out becomes mail of the house itself, in phase 2; without memory it is tried again. */
 static void timed_out(struct gy_timer *timer)
 {
@@ -146,7 +141,7 @@ static void timed_out(struct gy_timer *timer)
 	if (promise->lost == 0 && check_cycle(promise)) {
 		return;
 	}
-	if (promise->lost == GY_LOST_STOPS && order_stop(home, promise) < 0) {
+	if (promise->lost == GY_LOST_STOPS && !gy_bound_ask_stop(home, promise)) {
 		gy_timer_start(&home->loop.wheel, timer, GYRE_MILLISECONDS(1));
 		return;
 	}
@@ -504,12 +499,6 @@ void gy_promise_of_node(const struct gyre_future *future, uint16_t node)
 	future->promise->to = (struct gy_origin){ .cookie = UINT32_MAX, .node = node };
 }
 
-void gy_promise_bind(const struct gyre_future *future)
-{
-	future->promise->lost = GY_LOST_STOPS;
-	future->promise->cycle_checked = true;
-}
-
 int gyre_sleep(struct gyre_stack *stack, uint64_t delay_ns, struct gyre_future *ret_future)
 {
 	struct gy_stack *s = gy_stack_of(stack);
@@ -709,8 +698,9 @@ void gy_promises_remove_marks(struct gy_stack *stack)
 	stack->marked_any = false;
 }
 
-/* Nobody waits for a promise that is outstanding any more. */
-static void give_up(struct gy_stack *stack, struct gy_promise *promise)
+/* Nobody waits for a promise that is outstanding any more. False if the home has it from then on.
+ */
+static bool give_up(struct gy_stack *stack, struct gy_promise *promise)
 {
 	struct gy_home *home = stack->home;
 
@@ -718,20 +708,22 @@ static void give_up(struct gy_stack *stack, struct gy_promise *promise)
 	close(stack, promise);
 	gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
 	stack->house->outstanding--;
-	if (gy_unlikely(promise->lost == GY_LOST_STOPS)) {
-		(void)order_stop(home, promise);
-	}
+	return gy_likely(promise->lost != GY_LOST_STOPS) || gy_bound_ask_end(home, promise);
 }
 
 void gy_promise_cancel(struct gy_stack *stack, struct gy_promise *promise)
 {
+	bool is_free;
+
 	gy_assert(!gy_promise_is_done(promise));
-	give_up(stack, promise);
+	is_free = give_up(stack, promise);
 	gy_count(&promise->id, gy_promise_done);
 	promise->answer = NULL;
 	promise->error = -ECANCELED;
-	promise->next = stack->completed;
-	stack->completed = promise;
+	if (is_free) {
+		promise->next = stack->completed;
+		stack->completed = promise;
+	}
 }
 
 void gy_promises_clear(struct gy_stack *stack)
@@ -740,10 +732,12 @@ void gy_promises_clear(struct gy_stack *stack)
 
 	while (stack->outstanding != NULL) {
 		struct gy_promise *promise = stack->outstanding;
+		bool is_free = give_up(stack, promise);
 
-		give_up(stack, promise);
 		gy_store_relaxed(&promise->id, promise->id + gy_promise_use);
-		gy_promise_put(home, promise);
+		if (is_free) {
+			gy_promise_put(home, promise);
+		}
 	}
 	gy_promises_recycle(stack);
 }

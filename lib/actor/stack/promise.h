@@ -20,7 +20,8 @@ struct gy_home;
 struct gy_house;
 struct gy_stack;
 
-/* In place of an error that is lost: who was asked is to stop if nobody waits any more. */
+/* In place of an error that is lost: who was asked is to stop if nobody waits any more; see
+ * bound_ask.h. */
 enum { GY_LOST_STOPS = 1 };
 
 struct gy_promise {
@@ -68,9 +69,6 @@ uint64_t gy_promise_open(struct gy_stack *stack, uint64_t timeout_ns,
 void gy_promise_of_node(const struct gyre_future *future, uint16_t node);
 /* Fails the promise with @error as soon as there is memory for the mail that tells so. */
 void gy_promise_fail_later(struct gy_promise *promise, int error);
-/* Who was asked by the promise that was just made serves that ask alone, and stops when its stack
- * ends before the answer. */
-void gy_promise_bind(const struct gyre_future *future);
 /* The search for a cycle of waits is over, for which the time-out of that ask was held back. */
 void gy_promise_cycle_checked(struct gy_house *house, uint64_t ask_id);
 

@@ -7,6 +7,7 @@
 
 #include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
+#include "actor/stack/bound_ask.h"
 #include "actor/stack/stack.h"
 #include "base/sized.h"
 #include "channel/channel_actor.h"
@@ -160,22 +161,16 @@ static void give_up(struct gy_connect_order *order, struct gyre_stack *stack,
 	gyre_mail_destroy(stack, argument);
 }
 
-static int connect_from(struct gyre_stack *stack, const struct gyre_connect_options *options,
-			bool awaited, struct gyre_address *ret_socket)
+/* Makes the actor that connects. Takes the order. */
+static int spawn_socket(struct gyre_stack *stack, struct gy_connect_order *connect_order,
+			struct gyre_address *ret_socket)
 {
 	struct gy_spawn_order order = { .class = &gy_socket_class,
 					.channels_actor = true,
 					.lent = true };
-	struct gyre_spawn_options place;
-	struct gy_connect_order *connect_order;
-	int r = make_order(gy_stack_of(stack)->home, options, &connect_order);
+	struct gyre_spawn_options place = connect_order->options.place;
+	int r = gy_pending_open_place(gy_stack_of(stack)->house, &place);
 
-	if (r < 0) {
-		return r;
-	}
-	connect_order->awaited = awaited;
-	place = options->place;
-	r = gy_pending_open_place(gy_stack_of(stack)->house, &place);
 	if (r < 0) {
 		gy_memory_put(connect_order);
 		return r;
@@ -225,17 +220,41 @@ static int inherit(const struct gyre_stack *stack, struct gyre_connect_options *
 	return *ret_left_ns == 0 ? -ETIMEDOUT : 0;
 }
 
-/* The promise of the first connection; where there is none, nothing is connected. */
-static int await_first(struct gyre_stack *stack, struct gyre_address socket, uint64_t left_ns,
-		       struct gyre_future *ret_future)
+/* Connects without anybody who waits for it. */
+static int connect_alone(struct gyre_stack *stack, const struct gyre_connect_options *options,
+			 struct gyre_address *ret_socket)
 {
-	int r = gyre_ask(stack, socket, gyre_new(stack, gy_await_connection, 0), left_ns,
-			 ret_future);
+	struct gy_connect_order *order;
+	int r = make_order(gy_stack_of(stack)->home, options, &order);
 
+	return r < 0 ? r : spawn_socket(stack, order, ret_socket);
+}
+
+static int connect_awaited(struct gyre_stack *stack, struct gyre_connect_options *options,
+			   struct gyre_address *ret_socket, struct gyre_future *ret_future)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_connect_order *order;
+	struct gyre_mail *ask;
+	uint64_t left_ns;
+	int r = inherit(stack, options, &left_ns);
+
+	r = r < 0 ? r : make_order(s->home, options, &order);
 	if (r < 0) {
-		(void)gyre_stop(stack, socket);
+		*ret_future = (struct gyre_future){ .error = r };
+		return r;
+	}
+	order->awaited = true;
+	r = gy_bound_ask_make(s, &gyre_type_gy_await_connection, left_ns, &ask, ret_future);
+	if (r < 0) {
+		gy_memory_put(order);
+		return r;
+	}
+	r = spawn_socket(stack, order, ret_socket);
+	if (r < 0) {
+		gy_bound_ask_drop(s, ask, r, ret_future);
 	} else {
-		gy_promise_bind(ret_future);
+		gy_bound_ask_send(s, *ret_socket, ask, ret_future);
 	}
 	return r;
 }
@@ -245,24 +264,17 @@ int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_optio
 		       struct gyre_future *ret_future)
 {
 	struct gyre_connect_options whole;
-	struct gyre_address socket = GYRE_NOBODY;
-	uint64_t left_ns = GYRE_FOREVER;
+	struct gyre_address socket;
 	int r = take_options(gy_homes_of(gyre_system_of(stack)), options, sizes, &whole);
 
-	if (r == 0 && ret_future != NULL && options != NULL) {
-		r = inherit(stack, &whole, &left_ns);
-	}
-	if (r == 0) {
-		r = connect_from(stack, options == NULL ? NULL : &whole, ret_future != NULL,
-				 &socket);
-	}
-	if (ret_future != NULL) {
-		if (r < 0) {
+	if (r < 0) {
+		if (ret_future != NULL) {
 			*ret_future = (struct gyre_future){ .error = r };
-		} else {
-			r = await_first(stack, socket, left_ns, ret_future);
 		}
+		return r;
 	}
+	r = ret_future == NULL ? connect_alone(stack, &whole, &socket)
+			       : connect_awaited(stack, &whole, &socket, ret_future);
 	if (r == 0 && ret_socket != NULL) {
 		*ret_socket = socket;
 	}
