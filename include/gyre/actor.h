@@ -421,7 +421,7 @@ GYRE_API int gyre_system_notify(struct gyre_system *system, struct gyre_address 
  *
  * Return: 0, or a negative errno.
  * Errors:
- *   -ENOMEM  there is no memory
+ *   -ENOMEM  there is no memory, which only a stop of an actor of another loop needs
  *   -ESRCH   it has stopped already (known at once only on the same loop)
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.

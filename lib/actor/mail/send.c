@@ -311,11 +311,30 @@ void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)
 	(void)gy_send(home, asker, ask, GY_LANE_EXCEPTION);
 }
 
+/* Stops an actor of this loop without a mail, so that this needs no memory. False for any other. */
+static bool stop_here(struct gy_home *home, struct gyre_address to)
+{
+	struct gy_house *house =
+		gy_is_here(home, to) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+
+	if (house == NULL || !gy_house_is_occupied(house)) {
+		return false;
+	}
+	gy_count(&home->counters.sent, 1);
+	gy_count(&home->counters.handled, 1);
+	gy_house_order_stop(house);
+	return true;
+}
+
 int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gyre_type *type,
 		   enum gy_mail_kind kind)
 {
-	struct gyre_mail *mail = gy_mail_get(home, type);
+	struct gyre_mail *mail;
 
+	if (type == &gy_type_stop && stop_here(home, to)) {
+		return 0;
+	}
+	mail = gy_mail_get(home, type);
 	if (mail == NULL) {
 		return -ENOMEM;
 	}

@@ -61,7 +61,7 @@ GY_COLD void gy_drop(struct gy_home *home, struct gyre_mail *mail, struct gyre_a
 		     enum gyre_drop reason, int error);
 /* Answers an ask with an error. The ask's own mail becomes the answer, so this cannot fail. */
 void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error);
-/* Sends a mail without payload. */
+/* Sends a mail without payload; an actor of the same loop stops without one. As gyre_notify(). */
 int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gyre_type *type,
 		   enum gy_mail_kind kind);
 /* Delivers a node from the inbox, in phase 2. */

@@ -353,6 +353,36 @@ Test(no_memory_actor, keeps_an_end_that_lacks_memory_when_its_turn_comes)
 	lean_play(end_behind_a_backlog);
 }
 
+/* ---- stops ---- */
+
+static int stop_both(struct gyre_stack *stack)
+{
+	lean_take_all(&lean_rig.home);
+	expect(gyre_stop(stack, watched) == 0);
+	expect(gyre_stop(stack, gyre_self(stack)) == 0);
+	lean_give_all_back();
+	return gyre_return(stack);
+}
+
+static bool stop_on_the_same_loop(const struct lean_round *round)
+{
+	static const struct gyre_class class = { .name = "stopping",
+						 .behaviour.notice = stop_both };
+
+	watched = spawn(&watched_class);
+	notify(spawn(&class), make_notice());
+	rig_turn(&lean_rig);
+	rig_turn(&lean_rig);
+	cr_assert_null(fixture.failure, "%s", fixture.failure);
+	cr_expect_eq(lean_rig.home.houses, 1, "that of the rig");
+	return round->number == 0;
+}
+
+Test(no_memory_actor, needs_none_to_stop_actors_of_its_loop)
+{
+	lean_play(stop_on_the_same_loop);
+}
+
 /* ---- restarts ---- */
 
 static uint32_t hooks_run;
