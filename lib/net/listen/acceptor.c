@@ -29,7 +29,6 @@
 #include "net/listen/accepted.h"
 #include "net/listen/admission.h"
 #include "net/listen/listener.h"
-#include "net/listen/worker.h"
 #include "net/pending_open.h"
 
 static const uint64_t pause_min_ns = GYRE_MILLISECONDS(10);
@@ -53,6 +52,12 @@ struct acceptor {
 	uint64_t logged_ns;	      /* the clock when a pause was last logged */
 	int error;		      /* that ended the last accept, or 0 */
 };
+
+/* To itself: ask a worker to take this. */
+struct gy_hand_on {
+	struct gy_accepted *accepted;
+};
+GYRE_OWN_MESSAGE_(gy_hand_on, 0x1b);
 
 struct acceptor_frame {
 	struct gyre_future taken;
@@ -252,7 +257,7 @@ static int move_socket(struct acceptor *acceptor)
 		struct gy_accepted *accepted = gy_container_of(link, struct gy_accepted, link);
 
 		(void)gy_accepted_take(accepted);
-		gy_accepted_destroy(accepted);
+		gy_accepted_let_go(acceptor->channels, accepted);
 	}
 	return 0;
 }
@@ -437,7 +442,7 @@ static void refuse(struct acceptor *acceptor, struct gy_accepted *accepted, int 
 	gy_assert(reason == -EAGAIN || reason == -ENOBUFS);
 	gy_count(reason == -EAGAIN ? &counters->refused_rate : &counters->refused_full, 1);
 	(void)report(acceptor, accepted, GYRE_LISTEN_REFUSED, reason);
-	gy_accepted_drop(accepted);
+	gy_accepted_let_go(acceptor->channels, accepted);
 }
 
 /* 0 when it is let in, else why not; then @acceptor->timer runs if it is to wait. */
@@ -464,12 +469,12 @@ static int admit(struct acceptor *acceptor, struct gy_accepted *accepted)
 static bool let_in(struct acceptor *acceptor, struct gy_accepted *accepted, int refusal)
 {
 	if (acceptor->stage == GY_ACCEPTOR_CLOSING) {
-		gy_accepted_drop(accepted);
+		gy_accepted_let_go(acceptor->channels, accepted);
 	} else if (refusal < 0) {
 		refuse(acceptor, accepted, refusal);
 	} else if (report(acceptor, accepted, GYRE_LISTEN_ACCEPTED, 0) < 0) {
 		gy_count(&acceptor->channels->counters.refused_report, 1);
-		gy_accepted_drop(accepted);
+		gy_accepted_let_go(acceptor->channels, accepted);
 	} else {
 		return true;
 	}
@@ -542,9 +547,9 @@ static void process(struct gy_endpoint *endpoint)
 	struct gy_accepted *accepted;
 
 	while ((accepted = next_accepted(acceptor)) != NULL) {
-		if (gyre_notify(stack, gyre_self(stack),
-				gyre_new(stack, gy_take_connection, accepted)) < 0) {
-			gy_accepted_drop(accepted);
+		if (gyre_notify(stack, gyre_self(stack), gyre_new(stack, gy_hand_on, accepted)) <
+		    0) {
+			gy_accepted_let_go(acceptor->channels, accepted);
 		}
 	}
 	endpoint->ready = false;
@@ -732,25 +737,18 @@ static bool redirect(struct gyre_stack *stack, struct gy_accepted *accepted)
 static int notice(struct gyre_stack *stack)
 {
 	struct acceptor_frame *frame = (struct acceptor_frame *)gyre_frame(stack);
-	const struct gy_take_connection *handover = gyre_message(stack, gy_take_connection);
+	const struct gy_hand_on *hand_on = gyre_message(stack, gy_hand_on);
 
 	GYRE_BEGIN(stack);
-	if (handover == NULL) {
+	if (hand_on == NULL) {
 		return gyre_throw(stack, -EPROTO);
 	}
-	frame->accepted = handover->accepted;
-	gy_accepted_ask(frame->accepted);
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
-				   gyre_new(stack, gy_take_connection, frame->accepted),
-				   GYRE_FOREVER, &frame->taken));
+	frame->accepted = hand_on->accepted;
+	GYRE_AWAIT(stack, gy_accepted_ask(frame->accepted, stack, &frame->taken));
 	if (gyre_future_failed(&frame->taken) && redirect(stack, frame->accepted)) {
-		GYRE_AWAIT(stack, gyre_ask(stack, frame->accepted->worker,
-					   gyre_new(stack, gy_take_connection, frame->accepted),
-					   GYRE_FOREVER, &frame->taken));
+		GYRE_AWAIT(stack, gy_accepted_ask(frame->accepted, stack, &frame->taken));
 	}
-	if (gyre_future_failed(&frame->taken)) {
-		gy_accepted_drop(frame->accepted);
-	}
+	gy_accepted_let_go(gy_channels_of(gy_stack_of(stack)->home), frame->accepted);
 	GYRE_END(stack);
 }
 

@@ -28,6 +28,12 @@
 #include "net/pending_open.h"
 #include "net/stream.h"
 
+/* No worker has taken it. */
+void gy_take_connection_destroy(struct gy_take_connection *take)
+{
+	gy_accepted_let_go(NULL, take->accepted);
+}
+
 /* The worker was never mounted. */
 void gy_worker_argument_destroy(struct gy_worker_argument *argument)
 {
@@ -207,27 +213,26 @@ static int take(struct gy_stack *stack, struct gy_worker_argument *worker, int f
 static int ask(struct gyre_stack *stack)
 {
 	struct gy_worker_argument *worker = (struct gy_worker_argument *)gyre_state(stack);
-	const struct gy_take_connection *handover = gyre_message(stack, gy_take_connection);
+	const struct gy_take_connection *asked = gyre_message(stack, gy_take_connection);
 	struct gy_stack *s = gy_stack_of(stack);
+	const struct gy_channels *channels = gy_channels_of(s->home);
+	struct gy_take_connection handover;
 	struct gyre_mail *answer;
-	int fd;
-	int r;
 
-	if (handover == NULL) {
+	if (asked == NULL) {
 		return gyre_throw(stack, -EPROTO);
 	}
-	if (gy_channels_of(s->home)->leaving &&
-	    handover->accepted->channels != gy_channels_of(s->home)) {
+	if (channels->leaving && asked->accepted->channels != channels) {
 		return gyre_throw(stack, -ESRCH); /* the acceptor finds another loop for it */
 	}
 	answer = gyre_new(stack, gy_taken, 0);
 	if (answer == NULL) {
 		return gyre_throw(stack, -ENOMEM); /* the acceptor still has it */
 	}
-	fd = gy_accepted_take(handover->accepted);
-	r = take(s, worker, fd);
-	gy_accepted_free(gy_channels_of(s->home), handover->accepted);
-	((struct gy_taken *)gyre_payload(answer))->error = r;
+	(void)gyre_move(stack, gy_take_connection, &handover);
+	((struct gy_taken *)gyre_payload(answer))->error =
+		take(s, worker, gy_accepted_take(handover.accepted));
+	gy_accepted_let_go(channels, handover.accepted);
 	return gyre_reply(stack, answer);
 }
 

@@ -30,11 +30,14 @@ struct gy_worker_argument {
 void gy_worker_argument_destroy(struct gy_worker_argument *argument);
 GYRE_OWN_MESSAGE_OWNING_(gy_worker_argument, 0x11, gy_worker_argument_destroy);
 
-/* The ask: take this. Who answers it, with whatever error, has taken the connection. */
+/* The ask: take this, which it holds. Who answers it, with whatever error, has taken the
+ * connection.
+ */
 struct gy_take_connection {
 	struct gy_accepted *accepted;
 };
-GYRE_OWN_MESSAGE_(gy_take_connection, 0x12);
+void gy_take_connection_destroy(struct gy_take_connection *take);
+GYRE_OWN_MESSAGE_OWNING_(gy_take_connection, 0x12, gy_take_connection_destroy);
 
 struct gy_taken {
 	int error;

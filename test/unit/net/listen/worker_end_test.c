@@ -1,6 +1,7 @@
 /* The end of a listener's workers: each stops with the last connection that its loop has. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -8,8 +9,10 @@
 
 #include <gyre/listen.h>
 
+#include "actor/stack/stack.h"
 #include "base/atomic.h"
 #include "base/macros.h"
+#include "channel/channels.h"
 #include "echo.h"
 #include "fixture.h"
 #include "net/client_rig.h"
@@ -185,6 +188,95 @@ Test(worker_end, waits_for_a_connection_that_its_actor_has_left_to_it)
 }
 
 /* ---- connections on their way ---- */
+
+static uint32_t blocked;  /* atomic */
+static uint32_t released; /* atomic */
+
+/* Keeps its loop until the acceptor has ended, and then has its worker refuse connections that come
+ * from other loops. */
+static int block(struct gyre_stack *stack)
+{
+	gy_store_release(&blocked, 1);
+	while (gy_load_acquire(&released) == 0) {
+		sched_yield();
+	}
+	gy_channels_of(gy_stack_of(stack)->home)->leaving = true;
+	return gyre_return(stack);
+}
+
+static int stop_acceptor(struct gyre_stack *stack)
+{
+	expect(gyre_stop(stack, acceptor) == 0);
+	return gyre_return(stack);
+}
+
+static int connect_and_say(void)
+{
+	int fd = socket(address.storage.ss_family, address.type | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address.storage, address.bytes), 0);
+	cr_assert_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+	return fd;
+}
+
+/* The first of two that is answered. */
+static int answered_of(const int fds[2])
+{
+	struct pollfd polls[2] = { { .fd = fds[0], .events = POLLIN },
+				   { .fd = fds[1], .events = POLLIN } };
+
+	cr_assert_geq(poll(polls, 2, -1), 1);
+	return polls[0].revents != 0 ? 0 : 1;
+}
+
+/* Two connections, of which the worker of the blocked loop is asked to take the one whose number is
+ * returned. */
+static int have_one_wait(int fds[2])
+{
+	int waiting;
+
+	fds[0] = connect_and_say();
+	fds[1] = connect_and_say();
+	waiting = 1 - answered_of(fds);
+	if (waiting == 1) { /* the next one is behind it */
+		int next = connect_and_say();
+		char byte;
+
+		cr_assert_eq(recv(next, &byte, 1, 0), 1);
+		(void)close(next);
+	}
+	return waiting;
+}
+
+Test(worker_end, closes_a_connection_that_it_refuses_and_whose_acceptor_has_ended)
+{
+	static const struct gyre_class blocker_class = { .name = "blocker",
+							 .behaviour.notice = block };
+	static const struct gyre_class stopper_class = { .name = "stopper",
+							 .behaviour.notice = stop_acceptor };
+	struct gyre_acceptor_options options = options_of_test(NULL);
+	struct gyre_address blocker = spawn_outside(&blocker_class, 1);
+	struct gyre_address stopper = spawn_outside(&stopper_class, 0);
+	int fds[2];
+	int waiting;
+	char byte;
+
+	options.listeners = 1;
+	listen_there(&options);
+	await_actors(2 + 1 + LOOPS);
+	cr_assert_eq(notify_outside(blocker, 0), 0);
+	while (gy_load_acquire(&blocked) == 0) {
+		sched_yield();
+	}
+	waiting = have_one_wait(fds);
+	cr_assert_eq(notify_outside(stopper, 0), 0);
+	await_actors(2 + LOOPS);
+	gy_store_release(&released, 1);
+	cr_expect_leq(receive_in_time(fds[waiting], &byte, 1), 0, "it was taken");
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	await_actors(2);
+}
 
 /* The listener ends while workers are asked to take connections: each is served or closed. */
 Test(worker_end, comes_after_connections_that_are_on_their_way)
