@@ -186,7 +186,7 @@ struct gy_home {
 	struct gy_node *put_first[GY_LANES];
 	bool front_waits;	     /* one of @put_first is not empty */
 	struct gy_node *orders_kept; /* for houses that are away: a ring, by its last */
-	struct gy_node *tasks_kept;  /* likewise */
+	struct gy_node *tasks_kept;  /* likewise, and for those that are not mounted */
 	bool draining;		     /* nothing new is spawned here: the system stops */
 	bool leaving;		     /* nothing new is spawned here: the loop retires */
 	uint32_t check_slot;	     /* the next that gy_home_check() looks at */

@@ -153,8 +153,7 @@ static void deliver_kept_orders(struct gy_home *home, const struct gy_house *hou
 	}
 }
 
-/* Whatever house has come home: those of others wait again. */
-static void run_kept_tasks(struct gy_home *home)
+void gy_home_run_kept_tasks(struct gy_home *home)
 {
 	struct gy_node *node = take_all(&home->tasks_kept);
 
@@ -176,8 +175,8 @@ void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_ma
 
 void gy_house_defer_task(struct gy_home *home, const struct gy_house *house, struct gy_task *task)
 {
-	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);
-	gy_assert(task->node.kind == GY_NODE_TASK);
+	gy_assert(gy_house_is_away(house) || house->status <= GY_HOUSE_MOUNTING);
+	gy_assert(house->self.loop == home->loop.index && task->node.kind == GY_NODE_TASK);
 	keep(&home->tasks_kept, &task->node);
 }
 
@@ -207,7 +206,7 @@ void gy_house_unseal(struct gy_loop *loop, struct gy_job *job)
 		gy_house_request_stop(house, 0);
 	}
 	deliver_kept_orders(home, house);
-	run_kept_tasks(home);
+	gy_home_run_kept_tasks(home);
 }
 
 /* ---- away ---- */
@@ -357,5 +356,5 @@ void gy_house_came_home(struct gy_home *home, struct gyre_mail *mail)
 	catch_up(home, house);
 	deliver_kept_orders(home, house); /* the run may end with the actor */
 	gy_house_end_run(home, house);
-	run_kept_tasks(home);
+	gy_home_run_kept_tasks(home);
 }

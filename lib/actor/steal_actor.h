@@ -17,8 +17,11 @@ struct gyre_mail;
 void gy_house_order_stop(struct gy_house *house);
 /* Keeps an order to a house that is away until it is back. */
 void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail);
-/* Runs a task again, whose turn has come while a house is away, when one has come home. */
+/* Runs a task again, whose turn has come while a house is away or not mounted, when one has come
+ * home, was mounted, or will not be. */
 void gy_house_defer_task(struct gy_home *home, const struct gy_house *house, struct gy_task *task);
+/* That is so for a house: those of others wait again. */
+void gy_home_run_kept_tasks(struct gy_home *home);
 /* Makes a ready house one that another loop may run; false if it may not. */
 bool gy_house_seal(struct gy_loop *loop, struct gy_job *job);
 /* No other loop has taken the house: makes it ready again. */

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actor/mail/send.h"
+#include "actor/steal_actor.h"
 #include "net/fd_passing.h"
 #include "net/socket_file.h"
 
@@ -76,10 +78,10 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 		gy_house_find(gy_home_of(loop), order->actor.slot, order->actor.cookie);
 
 	if (house != NULL && house->status <= GY_HOUSE_MOUNTING) {
-		gy_loop_post_task(loop, task);
+		gy_house_defer_task(gy_home_of(loop), house, task);
 		return;
 	}
-	if (house != NULL) {
+	if (house != NULL && !gy_house_is_stopped(house)) { /* it may have no state */
 		order->carry_out(house);
 	}
 	gy_loop_node_put(loop, &task->node);

@@ -46,8 +46,8 @@ void gy_socket_entry_add(struct gy_homes *homes, struct gy_socket_entry *entry);
 void gy_socket_entry_remove(struct gy_socket_entry *entry);
 /* The file goes with its socket, unless that is another process's too. */
 void gy_socket_entry_remove_file(struct gy_homes *homes, struct gy_socket_entry *entry);
-/* Has @what called with the house of an actor, on its loop, when it has been mounted; without the
- * mutex too. -ENOMEM and it is not. */
+/* Has @what called with the house of an actor, on its loop, when it has been mounted, unless it
+ * stops before; without the mutex too. -ENOMEM and it is not. */
 int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address actor,
 			  void (*what)(struct gy_house *house));
 

@@ -24,6 +24,7 @@
 #include "actor/log_of.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
+#include "actor/steal_actor.h"
 #include "actor/timer.h"
 
 enum { STATE_BYTES_MAX = 1 << 24, FRAME_BYTES_MAX = 8192, BATCH_MAX = 1024 };
@@ -37,6 +38,14 @@ static const struct gyre_type type_spawn = { .name = "spawn",
 static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address);
 static void leave_extra(struct gy_house *house);
 static void make_stale(struct gy_house *house);
+
+/* Some may wait for a house that was mounted just now, or will not be. */
+static void run_kept_tasks(struct gy_home *home)
+{
+	if (gy_unlikely(home->tasks_kept != NULL)) {
+		gy_home_run_kept_tasks(home);
+	}
+}
 
 /*
  * Takes back a house that cannot be spawned: the system stops, or memory is lacking. Others may
@@ -58,6 +67,7 @@ static void refuse(struct gy_home *home, struct gy_house *house, const struct gy
 	}
 	gy_watch_tell_waiting(house, error);
 	gy_slots_release(home, house);
+	run_kept_tasks(home);
 }
 
 static int enlist(struct gy_house *house, const struct gy_spawn_order *order)
@@ -517,6 +527,7 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
+	run_kept_tasks(house->home);
 }
 
 /* ---- stopping ---- */
