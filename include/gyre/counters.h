@@ -22,7 +22,8 @@ struct gyre_system;
  * @GYRE_DROP_LATE: an answer that nobody waited for any more
  * @GYRE_DROP_SECOND: a second answer to one ask
  * @GYRE_DROP_CANCELLED: the event of a timer that was stopped or restarted
- * @GYRE_DROP_NO_MEMORY: it could not be handled for lack of memory
+ * @GYRE_DROP_NO_MEMORY: it could not be handled for lack of memory; notices of gyre's own, and all
+ *   to an actor that has asked a stream for elements, wait for memory instead
  * @GYRE_DROP_NODE_DOWN: the node of its receiver is down, unknown or out of reach
  * @GYRE_DROP_LINK_FULL: too much waits for the node of its receiver already
  * @GYRE_DROP_FORMER_LIFE: its receiver was of a life of its node that is over, see node.h

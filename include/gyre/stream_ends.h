@@ -242,6 +242,9 @@ GYRE_API void gyre_stream_to_actor(struct gyre_stream from, struct gyre_address 
  * @stream: as struct gyre_stream_opened names it
  * @elements: so many more than were asked for before; any number
  *
+ * From then on no notice to the actor is lost for lack of memory to handle it: they wait, in their
+ * order.
+ *
  * Return: 0, or a negative errno.
  * Errors:
  *   -ENOMEM  there is no memory

@@ -89,15 +89,25 @@ static GY_COLD void unhandled(struct pass *pass, struct gyre_mail *mail)
 	gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_UNHANDLED, -ENOSYS);
 }
 
-/* A stack with a message in it, or NULL and the mail is dropped. */
+/* There is no memory to handle it. */
+static GY_COLD void lack_stack(struct pass *pass, struct gyre_mail *mail)
+{
+	pass->budget--;
+	if (gy_house_keeps(pass->house, mail)) {
+		gy_house_keep(pass->house, &mail->node, &mail->node);
+	} else {
+		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_NO_MEMORY,
+			-ENOMEM);
+	}
+}
+
+/* A stack with a message in it, or NULL and the mail is kept or dropped. */
 static struct gy_stack *begin(struct pass *pass, struct gyre_mail *mail, gyre_handler_fn handler)
 {
 	struct gy_stack *stack = gy_stack_scratch(pass->home, pass->house);
 
 	if (gy_unlikely(stack == NULL)) {
-		pass->budget--;
-		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_NO_MEMORY,
-			-ENOMEM);
+		lack_stack(pass, mail);
 		return NULL;
 	}
 	gy_stack_set_message(stack, mail, handler);

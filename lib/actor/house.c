@@ -38,6 +38,7 @@ static const struct reason reasons_by_bit[] = {
 	{ "no memory for its channels", GY_PENDING_CHANNELS },
 	{ "a stop", EVERYTHING },
 	{ "a failure that its parent decides about", EVERYTHING },
+	{ "no memory for a notice", 1 << GY_LANE_NOTICE },
 };
 
 _Static_assert((1U << gy_countof(reasons_by_bit)) - 1 == GY_CLOSED_REASONS, "each has a row");

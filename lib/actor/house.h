@@ -51,19 +51,21 @@ enum { GY_PENDING_CHANNELS = 1 << GY_LANES };
  * table in house.c, so that each reason comes and goes without a look at the others.
  */
 enum gy_closed_reason {
-	GY_CLOSED_BY_BARRIER = 1 << 0,	     /* the stack of a barrier waits */
-	GY_CLOSED_BY_GRACEFUL_STOP = 1 << 1, /* a graceful stop lets suspended stacks end */
-	GY_CLOSED_BY_HOOK = 1 << 2,	     /* a mount or a restart hook waits */
-	GY_CLOSED_BY_RESTART = 1 << 3,	     /* a restart is due, or delayed */
-	GY_CLOSED_BY_FIRST_ASK = 1 << 4,     /* an ask was put first, until the end of the run */
-	GY_CLOSED_BY_FIRST_NOTICE = 1 << 5,  /* likewise a notice */
-	GY_CLOSED_BY_EVENT_MEMORY = 1 << 6,  /* an event waits for memory, for a moment */
-	GY_CLOSED_BY_WORK_MEMORY = 1 << 7,   /* work of the channel floor waits for memory */
-	GY_CLOSED_BY_STOP = 1 << 8,	     /* the actor stops; never removed */
-	GY_CLOSED_BY_FAILURE = 1 << 9,	     /* a failure that the parent decides about */
-	GY_CLOSED_REASONS = (1 << 10) - 1,
+	GY_CLOSED_BY_BARRIER = 1 << 0,	      /* the stack of a barrier waits */
+	GY_CLOSED_BY_GRACEFUL_STOP = 1 << 1,  /* a graceful stop lets suspended stacks end */
+	GY_CLOSED_BY_HOOK = 1 << 2,	      /* a mount or a restart hook waits */
+	GY_CLOSED_BY_RESTART = 1 << 3,	      /* a restart is due, or delayed */
+	GY_CLOSED_BY_FIRST_ASK = 1 << 4,      /* an ask was put first, until the end of the run */
+	GY_CLOSED_BY_FIRST_NOTICE = 1 << 5,   /* likewise a notice */
+	GY_CLOSED_BY_EVENT_MEMORY = 1 << 6,   /* an event waits for memory, for a moment */
+	GY_CLOSED_BY_WORK_MEMORY = 1 << 7,    /* work of the channel floor waits for memory */
+	GY_CLOSED_BY_STOP = 1 << 8,	      /* the actor stops; never removed */
+	GY_CLOSED_BY_FAILURE = 1 << 9,	      /* a failure that the parent decides about */
+	GY_CLOSED_BY_NOTICE_MEMORY = 1 << 10, /* a notice that is kept waits for memory */
+	GY_CLOSED_REASONS = (1 << 11) - 1,
 	GY_CLOSED_BY_FIRST = GY_CLOSED_BY_FIRST_ASK | GY_CLOSED_BY_FIRST_NOTICE,
-	GY_CLOSED_BY_NO_MEMORY = GY_CLOSED_BY_EVENT_MEMORY | GY_CLOSED_BY_WORK_MEMORY,
+	GY_CLOSED_BY_NO_MEMORY =
+		GY_CLOSED_BY_EVENT_MEMORY | GY_CLOSED_BY_WORK_MEMORY | GY_CLOSED_BY_NOTICE_MEMORY,
 };
 
 /* Lanes and work that do not run for any of @reasons, a bit each as in gy_house.pending. */

@@ -46,6 +46,7 @@ struct gy_house_extra {
 	uint8_t shutdown_holds;	  /* phases that it is to hold, a bit each */
 	uint8_t shutdown_holding; /* the one that it holds now, or 0 */
 	bool count_at_home; /* its mail is to be counted from when it is back; see steal_actor.c */
+	bool keeps_notices; /* none is to be lost for lack of memory; see memory_retry.c */
 };
 
 /* The extra part, built if need be; NULL when there is no memory. */

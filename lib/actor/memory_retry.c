@@ -1,10 +1,14 @@
 /*
  * Work that lacks memory. An event comes once, so it waits for the stack of its handler, and its
- * lane is closed meanwhile. A timer of the home retries for all houses at once, so that a loop
+ * lane is closed meanwhile. So does a notice of gyre's own, on which a protocol depends: a producer
+ * that missed a demand would never be asked again. An actor that counts on every notice, as one to
+ * which a stream sends its elements, keeps all of them; of others they are lost, which gives back
+ * what memory they have. A timer of the home retries for all houses at once, so that a loop
  * without memory does not spin. That is rare, so no list of such houses is kept. The timer also
  * checks the marks of mailboxes, and sends orders to stop that wait for memory.
  */
 #include "actor/memory_retry.h"
+#include "actor/house_extra.h"
 #include "actor/mail/mailbox.h"
 #include "actor/stack/bound_ask.h"
 
@@ -64,6 +68,22 @@ static void retry_all(struct gy_timer *timer)
 	}
 	if (more) {
 		gy_home_retry_later(home);
+	}
+}
+
+bool gy_house_keeps(const struct gy_house *house, const struct gyre_mail *mail)
+{
+	return mail->node.kind == GY_MAIL_NOTICE &&
+	       (mail->type->id < GY_IDS_OF_GYRE ||
+		(house->extra != NULL && house->extra->keeps_notices));
+}
+
+/* One that is away tries again when it is back. */
+void gy_house_keep(struct gy_house *house, struct gy_node *first, struct gy_node *last)
+{
+	gy_house_put_first(house, GY_LANE_NOTICE, first, last);
+	if (!gy_house_is_away(house)) {
+		gy_house_retry_later(house, GY_CLOSED_BY_NOTICE_MEMORY);
 	}
 }
 

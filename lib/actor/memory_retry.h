@@ -1,6 +1,6 @@
 /*
- * Houses that wait for memory: an event that must not be lost stays in its lane, which is closed
- * for a moment and then tried again.
+ * Houses that wait for memory: an event or a notice that must not be lost stays in its lane, which
+ * is closed for a moment and then tried again.
  */
 #ifndef GY_ACTOR_MEMORY_RETRY_H
 #define GY_ACTOR_MEMORY_RETRY_H
@@ -10,8 +10,13 @@
 #include "actor/house.h"
 
 void gy_memory_retry_init(struct gy_home *home);
-/* There is no memory for an event or for work of the channel floor: closes that lane for a moment.
- * @reason: GY_CLOSED_BY_EVENT_MEMORY or GY_CLOSED_BY_WORK_MEMORY. */
+/* Whether a mail that finds no memory for the stack of its handler is a notice to be kept. */
+GY_COLD bool gy_house_keeps(const struct gy_house *house, const struct gyre_mail *mail);
+/* Puts such notices, a list that a run has taken out of their lane, back to its head, and closes it
+ * for a moment. */
+GY_COLD void gy_house_keep(struct gy_house *house, struct gy_node *first, struct gy_node *last);
+/* There is no memory for an event or for work of the channel floor, or for a notice: closes that
+ * lane for a moment. @reason: one of GY_CLOSED_BY_NO_MEMORY. */
 GY_COLD void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason);
 /* Retries all houses in a moment. */
 GY_COLD void gy_home_retry_later(struct gy_home *home);

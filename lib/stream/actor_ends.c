@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "actor/house_extra.h"
 #include "base/memory/memory.h"
 #include "stream/port.h"
 #include "stream/post.h"
@@ -103,8 +104,15 @@ int gyre_stream_finish(struct gyre_stack *stack, struct gyre_stream_ref stream, 
 
 /* ---- what consumers do ---- */
 
+/* One that is asked for each element would wait for one that was lost. */
 int gyre_stream_request(struct gyre_stack *stack, struct gyre_stream_ref stream, uint64_t elements)
 {
+	struct gy_house_extra *extra = gy_house_extra_get(gy_stack_of(stack)->house);
+
+	if (extra == NULL) {
+		return -ENOMEM;
+	}
+	extra->keeps_notices = true;
 	return gy_stream_post(stack, stream.at,
 			      gyre_new(stack, gy_stream_control, .elements = elements,
 				       .port = stream.port, .order = GY_STREAM_REQUEST));
