@@ -105,6 +105,27 @@ int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address acto
 	return 0;
 }
 
+static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
+{
+	struct gy_socket_stop *stop = gy_container_of(task, struct gy_socket_stop, task);
+
+	/* Which needs no memory on its own loop; it may have ended. */
+	(void)gy_send_signal(gy_home_of(loop), stop->actor, &gy_type_stop, GY_MAIL_EVENT);
+	stop->done(stop);
+}
+
+bool gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
+			  struct gyre_address actor)
+{
+	if (gyre_address_is_nobody(actor) || !gyre_address_is_nobody(stop->actor)) {
+		return false;
+	}
+	stop->actor = actor;
+	stop->task = (struct gy_task){ .embedded = true, .run = carry_out_stop };
+	gy_loop_post_task(&homes->homes[actor.loop].loop, &stop->task);
+	return true;
+}
+
 /* ---- passing ---- */
 
 /* The next that has not ended; NULL for none. */

@@ -51,6 +51,17 @@ void gy_socket_entry_remove_file(struct gy_homes *homes, struct gy_socket_entry 
 int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address actor,
 			  void (*what)(struct gy_house *house));
 
+/* An order to stop an actor, of which there is one for each beforehand, so that no listener stays
+ * for lack of memory. */
+struct gy_socket_stop {
+	struct gy_task task;
+	struct gyre_address actor;		   /* nobody until the order was given */
+	void (*done)(struct gy_socket_stop *stop); /* on the loop of the actor */
+};
+/* Gives the order, unless it was before; with the mutex. Returns whether @done will be called. */
+bool gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
+			  struct gyre_address actor);
+
 /* ---- for the floor above; without the mutex ---- */
 
 /* How far it has come. */

@@ -31,15 +31,14 @@
 
 static void leave_all(struct gy_socket_entry *entry)
 {
-	const struct gy_datagram_group *group =
-		gy_container_of(entry, struct gy_datagram_group, entry);
+	struct gy_datagram_group *group = gy_container_of(entry, struct gy_datagram_group, entry);
 
 	for (uint32_t i = 0; i < group->count; i++) {
-		struct gyre_address actor = group->actors[i];
+		struct gyre_address actor = group->stands[i].actor;
 
 		if (!gyre_address_is_nobody(actor) &&
 		    gy_socket_entry_order(group->homes, actor, gy_datagram_leave) < 0) {
-			gy_stop_from_outside(&group->homes->homes[actor.loop], actor);
+			gy_datagram_stop(group, i);
 		}
 	}
 }
@@ -50,7 +49,7 @@ static bool have_left(const struct gy_socket_entry *entry)
 		gy_container_of(entry, struct gy_datagram_group, entry);
 
 	for (uint32_t i = 0; i < group->count; i++) {
-		if (!gyre_address_is_nobody(group->actors[i])) {
+		if (!gyre_address_is_nobody(group->stands[i].actor)) {
 			return false;
 		}
 	}
@@ -156,7 +155,7 @@ static int make_group(struct setup *setup)
 	uint32_t count = setup->sockets.count;
 	size_t text_bytes = strlen(text) + 1;
 	struct gy_datagram_group *group = (struct gy_datagram_group *)gy_memory_get(
-		sizeof(*group) + count * (sizeof(group->actors[0]) + sizeof(int)) + text_bytes);
+		sizeof(*group) + count * (sizeof(group->stands[0]) + sizeof(int)) + text_bytes);
 	int *fds;
 
 	if (group == NULL) {
@@ -167,7 +166,7 @@ static int make_group(struct setup *setup)
 		gy_memory_put(group);
 		return -ENOMEM;
 	}
-	fds = (int *)(void *)&group->actors[count];
+	fds = (int *)(void *)&group->stands[count];
 	group->references = 1;
 	group->homes = setup->homes;
 	group->count = count;
@@ -222,9 +221,7 @@ static int spawn_all(struct setup *setup)
 		return 0;
 	}
 	for (uint32_t i = left + 1; i < count && setup->group != NULL; i++) {
-		struct gyre_address actor = setup->group->actors[i];
-
-		gy_stop_from_outside(&setup->homes->homes[actor.loop], actor);
+		gy_datagram_stop(setup->group, i);
 	}
 	while (left > 0) {
 		(void)gy_descriptor_close(setup->fds[--left]);
@@ -353,7 +350,7 @@ static int set_up(struct setup *setup, struct gyre_address *ret_actor)
 	(void)pthread_mutex_lock(&setup->homes->placing);
 	r = open_all(setup, gy_loops_count(setup->homes->loops));
 	if (r == 0 && ret_actor != NULL) {
-		*ret_actor = setup->group->actors[0];
+		*ret_actor = setup->group->stands[0].actor;
 	}
 	(void)pthread_mutex_unlock(&setup->homes->placing);
 	gy_datagram_group_unref(setup->group);
@@ -455,10 +452,10 @@ static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre
 		remove_file(setup);
 		(void)gy_descriptor_close(setup->fds[0]);
 	} else {
-		r = spawn_child(stack, setup, &place, &setup->group->actors[0]);
+		r = spawn_child(stack, setup, &place, &setup->group->stands[0].actor);
 	}
 	if (r == 0) {
-		*ret_actor = setup->group->actors[0];
+		*ret_actor = setup->group->stands[0].actor;
 	}
 	(void)pthread_mutex_unlock(&setup->homes->placing);
 	gy_datagram_group_unref(setup->group);

@@ -76,6 +76,12 @@ void gy_multicast_forget(struct gy_multicast_change *changes);
 
 /* ---- datagram_actor.c ---- */
 
+struct gy_datagram_stand {
+	struct gyre_address actor; /* of the socket, wherever that is; nobody for none */
+	struct gy_socket_stop stop;
+	struct gy_datagram_group *group; /* a reference while that is on its way */
+};
+
 /* What the sockets of one call share. All fields but @references under homes->placing. */
 struct gy_datagram_group {
 	struct gy_socket_entry entry;
@@ -83,7 +89,7 @@ struct gy_datagram_group {
 	struct gy_homes *homes;
 	struct gyre_datagram_options *options;
 	uint32_t count;
-	struct gyre_address actors[]; /* of each socket, wherever that is; nobody for none */
+	struct gy_datagram_stand stands[]; /* one for each socket */
 };
 
 /* A socket on its way to its actor, from the heap; the actor keeps it. */
@@ -122,6 +128,8 @@ extern const struct gyre_class gy_datagram_class;
  * read. On its loop. */
 void gy_datagram_leave(struct gy_house *house);
 
+/* The actor of a socket is to stop, if there is one. With the mutex. */
+void gy_datagram_stop(struct gy_datagram_group *group, uint32_t number);
 /* Gives back a reference. Without the mutex, unless another one is known to be left. */
 void gy_datagram_group_unref(struct gy_datagram_group *group);
 /* Frees a socket's record whose mail was lost; see struct gy_fd_transit. */

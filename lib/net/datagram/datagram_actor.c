@@ -115,7 +115,7 @@ int gy_datagram_place(struct gy_datagram_pending *pending, uint32_t loop)
 								    .argument = mail,
 								    .channels_actor = true,
 								    .lent = true },
-					  &group->actors[pending->number]);
+					  &group->stands[pending->number].actor);
 	}
 	if (r < 0) {
 		group->entry.fds[pending->number] = -1;
@@ -431,13 +431,29 @@ static int mount(struct gyre_stack *stack)
 	return r < 0 ? r : gyre_return(stack);
 }
 
-static void stop_others(struct gy_datagram_group *group, struct gy_home *home)
+static void stopped(struct gy_socket_stop *stop)
+{
+	gy_datagram_group_unref(gy_container_of(stop, struct gy_datagram_stand, stop)->group);
+}
+
+void gy_datagram_stop(struct gy_datagram_group *group, uint32_t number)
+{
+	struct gy_datagram_stand *stand = &group->stands[number];
+
+	gy_assert(number < group->count);
+	stand->group = group;
+	stand->stop.done = stopped;
+	(void)gy_fetch_add(&group->references, 1); /* it may be done at once */
+	if (!gy_socket_entry_stop(group->homes, &stand->stop, stand->actor)) {
+		(void)gy_fetch_add(&group->references, -1U);
+	}
+}
+
+static void stop_others(struct gy_datagram_group *group)
 {
 	group->entry.ended = true;
 	for (uint32_t i = 1; i < group->count; i++) {
-		if (!gyre_address_is_nobody(group->actors[i])) {
-			(void)gy_send_signal(home, group->actors[i], &gy_type_stop, GY_MAIL_EVENT);
-		}
+		gy_datagram_stop(group, i);
 	}
 }
 
@@ -452,10 +468,10 @@ static void lose(struct gy_datagram_pending *pending)
 	}
 	(void)pthread_mutex_lock(&group->homes->placing);
 	group->entry.fds[pending->number] = -1;
-	group->actors[pending->number] = GYRE_NOBODY;
+	group->stands[pending->number].actor = GYRE_NOBODY;
 	if (pending->number == 0) {
 		gy_socket_entry_remove_file(group->homes, &group->entry);
-		stop_others(group, home);
+		stop_others(group);
 	}
 	(void)pthread_mutex_unlock(&group->homes->placing);
 	gy_channels_close(pending->channels,
@@ -479,7 +495,7 @@ void gy_datagram_argument_destroy(struct gy_datagram_argument *argument)
 static void leave_group(const struct state *state)
 {
 	struct gy_datagram_group *group = state->pending->group;
-	struct gyre_address *actor = &group->actors[state->pending->number];
+	struct gyre_address *actor = &group->stands[state->pending->number].actor;
 
 	(void)pthread_mutex_lock(&group->homes->placing);
 	if (gy_address_same(*actor, state->self)) {
@@ -487,7 +503,7 @@ static void leave_group(const struct state *state)
 	}
 	if (state->pending->number == 0 && !state->channels->draining &&
 	    !group->entry.handed_over) {
-		stop_others(group, state->channels->home);
+		stop_others(group);
 	}
 	(void)pthread_mutex_unlock(&group->homes->placing);
 }

@@ -760,7 +760,7 @@ static void leave_listener(const struct acceptor *acceptor)
 	gy_listener_left(listen_socket->listener, listen_socket->number, acceptor->self);
 	if (listen_socket->number == 0 && !acceptor->channels->doors_closed &&
 	    acceptor->stage != GY_ACCEPTOR_LEFT) {
-		gy_listener_end(listen_socket->listener, acceptor->channels->home);
+		gy_listener_end(listen_socket->listener);
 	}
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "actor/class_sized.h"
-#include "actor/life/lifecycle.h"
 #include "actor/log_of.h"
 #include "base/clock.h"
 #include "base/memory/memory.h"
@@ -69,12 +68,7 @@ static int place_all(const struct setup *setup)
 	if (r == 0) {
 		return 0;
 	}
-	listener->entry.ended = true;
-	for (uint32_t i = left; i < setup->plan.sockets; i++) {
-		struct gyre_address acceptor = listener->stands[i].acceptor;
-
-		gy_stop_from_outside(&setup->homes->homes[acceptor.loop], acceptor);
-	}
+	gy_listener_stop(listener, left);
 	while (left > 0) {
 		(void)gy_descriptor_close(setup->fds[--left]);
 	}

@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "actor/life/lifecycle.h"
-#include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "base/memory/memory.h"
 #include "net/fd_passing.h"
@@ -47,16 +46,34 @@ static void unlock(struct gy_homes *homes)
 
 /* ---- life ---- */
 
+static void stopped(struct gy_socket_stop *stop)
+{
+	struct gy_listener_stand *stand = gy_container_of(stop, struct gy_listener_stand, stop);
+	struct gy_listener *listener = stand->listener;
+
+	gy_listener_unref(listener, !listener->homes->homes[stop->actor.loop].draining);
+}
+
+static void stop_one(struct gy_listener *listener, struct gy_listener_stand *stand)
+{
+	stand->listener = listener;
+	stand->stop.done = stopped;
+	(void)gy_fetch_add(&listener->references, 1); /* it may be done at once */
+	if (!gy_socket_entry_stop(listener->homes, &stand->stop, stand->acceptor)) {
+		(void)gy_fetch_add(&listener->references, -1U);
+	}
+}
+
 static void leave_all(struct gy_socket_entry *entry)
 {
-	const struct gy_listener *listener = gy_container_of(entry, struct gy_listener, entry);
+	struct gy_listener *listener = gy_container_of(entry, struct gy_listener, entry);
 
 	for (uint32_t i = 0; i < listener->stands_max; i++) {
 		struct gyre_address acceptor = listener->stands[i].acceptor;
 
 		if (!gyre_address_is_nobody(acceptor) &&
 		    gy_socket_entry_order(listener->homes, acceptor, gy_acceptor_leave) < 0) {
-			gy_stop_from_outside(&listener->homes->homes[acceptor.loop], acceptor);
+			stop_one(listener, &listener->stands[i]);
 		}
 	}
 }
@@ -445,16 +462,18 @@ void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre
 	unlock(listener->homes);
 }
 
-void gy_listener_end(struct gy_listener *listener, struct gy_home *home)
+void gy_listener_stop(struct gy_listener *listener, uint32_t first)
+{
+	listener->entry.ended = true;
+	for (uint32_t i = first; i < listener->stands_max; i++) {
+		stop_one(listener, &listener->stands[i]);
+	}
+}
+
+void gy_listener_end(struct gy_listener *listener)
 {
 	lock(listener->homes);
-	listener->entry.ended = true;
-	for (uint32_t i = 1; i < listener->stands_max; i++) {
-		if (!gyre_address_is_nobody(listener->stands[i].acceptor)) {
-			(void)gy_send_signal(home, listener->stands[i].acceptor, &gy_type_stop,
-					     GY_MAIL_EVENT);
-		}
-	}
+	gy_listener_stop(listener, 1);
 	unlock(listener->homes);
 }
 
@@ -518,7 +537,7 @@ void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket)
 	listener->stands[number].acceptor = GYRE_NOBODY;
 	unlock(listener->homes);
 	if (number == 0) {
-		gy_listener_end(listener, home);
+		gy_listener_end(listener);
 	}
 	gy_pending_open_fail(home, "listening on", &listener->address, listener->entry.text,
 			     -ENOMEM);

@@ -12,6 +12,14 @@
 #include "net/listen/admission.h"
 #include "net/socket_registry.h"
 
+/* Nobody for none. */
+struct gy_listener_stand {
+	struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
+	struct gyre_address worker;   /* on this loop */
+	struct gy_socket_stop stop;   /* of the acceptor */
+	struct gy_listener *listener; /* a reference while that is on its way */
+};
+
 struct gy_listener {
 	struct gy_socket_entry entry;
 	struct gy_homes *homes;
@@ -25,10 +33,8 @@ struct gy_listener {
 	uint32_t version; /* atomic: grows when workers come or go */
 	bool while_busy;  /* see gy_system_listen_while_busy() */
 	bool inherited;	  /* the sockets are not ours: none is opened beside them */
-	struct {
-		struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
-		struct gyre_address worker;   /* on this loop */
-	} stands[]; /* one for each loop that there may be, and each socket; nobody for none */
+	struct gy_listener_stand
+		stands[]; /* one for each loop that there may be, and each socket */
 };
 
 /*
@@ -83,8 +89,10 @@ int gy_listener_move(struct gy_acceptor_socket *listen_socket);
 struct gyre_address gy_listener_next_worker(struct gy_acceptor_socket *listen_socket);
 /* Without the mutex: an acceptor has ended. */
 void gy_listener_left(struct gy_listener *listener, uint32_t number, struct gyre_address acceptor);
-/* Without the mutex: all other acceptors are to stop too. */
-void gy_listener_end(struct gy_listener *listener, struct gy_home *home);
+/* The acceptors from socket @first on are to stop. */
+void gy_listener_stop(struct gy_listener *listener, uint32_t first);
+/* Without the mutex: all other acceptors than the first are to stop too. */
+void gy_listener_end(struct gy_listener *listener);
 /* Without the mutex: an acceptor could not be made. Its socket is closed; what came along too. */
 void gy_listener_lost_acceptor(struct gy_acceptor_socket *listen_socket);
 /* Without the mutex: a worker could not be made. The next connection has it tried again. */
