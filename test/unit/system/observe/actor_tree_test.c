@@ -30,6 +30,15 @@ static const char *find(const char *text)
 
 static const struct gyre_class quiet_class = { .name = "quiet" };
 
+/* A child that answers is in the tree. */
+static int ask_child(struct gyre_stack *stack, struct gyre_address child, uint32_t number)
+{
+	struct gyre_future *futures = (struct gyre_future *)gyre_frame(stack);
+
+	return gyre_ask(stack, child, gyre_new(stack, number, number), GYRE_FOREVER,
+			&futures[number]);
+}
+
 static int spawn_two_loops(struct gyre_stack *stack)
 {
 	const struct gyre_spawn_options named = { .place = GYRE_PLACE_LOOP,
@@ -37,9 +46,9 @@ static int spawn_two_loops(struct gyre_stack *stack)
 						  .name = "chat" };
 	struct gyre_address child;
 
-	expect(gyre_spawn(stack, &quiet_class, GYRE_NO_ARGUMENT, &named, &child) == 0);
-	(void)spawn_on(stack, &quiet_class, 0);
-	return gyre_sleep(stack, GYRE_MILLISECONDS(10), (struct gyre_future *)gyre_frame(stack));
+	expect(gyre_spawn(stack, &adder_class, GYRE_NO_ARGUMENT, &named, &child) == 0);
+	expect(ask_child(stack, child, 0) == 0);
+	return ask_child(stack, spawn_on(stack, &adder_class, 0), 1);
 }
 
 static int take_when_they_are_there(struct gyre_stack *stack)
@@ -54,8 +63,8 @@ Test(actor_tree, has_children_of_all_loops_below_their_parent_by_name_or_number)
 {
 	play(2, take_when_they_are_there);
 	cr_assert_eq(strncmp(taken->tree, "/\n  user\n    ", 13), 0, "%s", taken->tree);
-	cr_assert_gt(find("\n      quiet-2  quiet [0:"), taken->tree);
-	cr_assert_gt(find("\n      chat  quiet [1:"), taken->tree);
+	cr_assert_gt(find("\n      adder-2  adder [0:"), taken->tree);
+	cr_assert_gt(find("\n      chat  adder [1:"), taken->tree);
 	(void)find("\n  system\n");
 	gyre_snapshot_destroy(taken);
 }
