@@ -170,10 +170,10 @@ static void play_parcels(gyre_handler_fn script, uint32_t expected)
 
 static int publish_parcels(struct gyre_stack *stack)
 {
+	GYRE_BEGIN(stack);
 	for (uint32_t i = 0; i < KEEPERS; i++) {
 		(void)spawn_here(stack, &subscriber_class);
 	}
-	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_sleep(stack, 1, &frame_of(stack)->future));
 	expect(gyre_publish(stack, new_parcel(stack), gyre_event_key_of("k")) == KEEPERS);
 	AWAIT_PARCELS(stack, KEEPERS);

@@ -403,6 +403,8 @@ Test(destroy, happens_to_the_questions_of_a_batch_that_stay_unanswered)
 
 /* ---- those that are laid aside ---- */
 
+static uint32_t parcels_seen; /* by one that lays aside */
+
 /* The question of how many are to come back; what is moved out cannot be laid aside. */
 static int stash_or_unstash(struct gyre_stack *stack)
 {
@@ -412,6 +414,7 @@ static int stash_or_unstash(struct gyre_stack *stack)
 		(void)gyre_unstash(stack, 1);
 		return gyre_reply(stack, gyre_new(stack, number, gyre_stashed(stack)));
 	}
+	(void)gy_fetch_add(&parcels_seen, 1);
 	if (gyre_stashed(stack) < 3) {
 		return gyre_stash(stack);
 	}
@@ -430,11 +433,14 @@ static int tell_stashing(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
+	gy_store_relaxed(&parcels_seen, 0);
 	frame->to = spawn_target(stack, &stashing_class);
 	for (uint64_t i = 0; i < 5; i++) {
 		expect(gyre_notify(stack, frame->to, parcel(stack, i)) == 0);
 	}
-	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other));
+	while (gy_load_acquire(&parcels_seen) < 5) { /* an ask would overtake them */
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other));
+	}
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->to, gyre_new(stack, number, 1), 0, &frame->future));
 	expect(!gyre_future_failed(&frame->future));

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/memory/poison.h"
 
 /* In a pool that nothing else uses, so that its memory stays as it is. */
@@ -199,7 +200,7 @@ Test(poison, is_in_what_was_thrown_away)
 
 static int remember(struct gyre_stack *stack)
 {
-	seen = gyre_message(stack, page);
+	gy_store_release(&seen, gyre_message(stack, page));
 	return gyre_return(stack);
 }
 
@@ -211,9 +212,12 @@ static int look_afterwards(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
+	seen = NULL;
 	frame->to = spawn_target(stack, &remembering_class);
 	expect(gyre_notify(stack, frame->to, page(stack, 7)) == 0);
-	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other));
+	while (gy_load_acquire(&seen) == NULL) {
+		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->other));
+	}
 	/* It runs behind the notice, so that one has ended when this fails. */
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->to, gyre_new(stack, number, 1), 0, &frame->future));

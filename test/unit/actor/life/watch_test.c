@@ -330,14 +330,14 @@ static int unwatch_in_the_same_pass(struct gyre_stack *stack)
 
 Test(watch, that_is_ended_while_its_event_waits_is_not_told)
 {
-	play(1, unwatch_in_the_same_pass);
+	play_steady(unwatch_in_the_same_pass);
 	cr_assert_eq(told_count, 0);
 	cr_assert_eq(fixture.lost[GYRE_DROP_CANCELLED], 1);
 }
 
 Test(watch, of_an_actor_without_a_handler_for_events_is_counted_as_unhandled)
 {
-	play(1, unwatch_what_waits);
+	play_steady(unwatch_what_waits);
 	cr_assert_eq(fixture.lost[GYRE_DROP_UNHANDLED], 1);
 }
 

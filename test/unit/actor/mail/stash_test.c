@@ -117,7 +117,7 @@ static int tell_door(struct gyre_stack *stack)
 static void tell(const char *what)
 {
 	letters = what;
-	play(1, tell_door);
+	play_steady(tell_door);
 }
 
 Test(stash, gives_back_in_the_order_of_coming_before_what_waits)
