@@ -186,6 +186,13 @@ bool gy_buffer_absorb(struct gyre_buffer *buffer, const struct gyre_buffer *more
 /* Appends the bytes of @more, not empty, as they would be if a program appended them: all or,
  * without memory, none. */
 int gy_buffer_append_copy(struct gyre_buffer *buffer, const struct gyre_buffer *more);
+/* How many bytes there is room for behind the last one, on a page of this program alone. */
+uint32_t gy_buffer_room_behind(const struct gyre_buffer *buffer);
+/*
+ * Moves the bytes of @buffer, if they are few, behind the last one of @before, on the same page.
+ * Returns whether there was room; a buffer whose memory is not a page's stays as it is.
+ */
+bool gy_buffer_move_behind(struct gyre_buffer *buffer, const struct gyre_buffer *before);
 /* Adds @slice, whose reference to its page it takes unless there is no memory, at the end. */
 int gy_buffer_add_slice(struct gyre_buffer *buffer, const struct gy_slice *slice);
 /* Takes off the end what lies beyond the first @bytes, no more than there are. */

@@ -56,6 +56,13 @@ static uint32_t grow_last(struct gyre_buffer *buffer, const unsigned char *bytes
 	return part;
 }
 
+uint32_t gy_buffer_room_behind(const struct gyre_buffer *buffer)
+{
+	const struct gy_slice *last = buffer->last;
+
+	return last->page == NULL || gy_page_is_kernel_provided(last->page) ? 0 : room_of(last);
+}
+
 bool gy_buffer_absorb(struct gyre_buffer *buffer, const struct gyre_buffer *more)
 {
 	return more->bytes <= GY_BUFFER_COPY_BYTES_MAX && room_of(buffer->last) >= more->bytes &&

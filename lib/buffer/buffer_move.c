@@ -1,4 +1,7 @@
-/* Moving bytes from one buffer to another. Slices move; the bytes stay where they are. */
+/*
+ * Moving bytes from one buffer to another, and to other memory. Slices move between buffers, and
+ * their bytes stay where they are. Bytes are copied where the memory that they take is to be freed.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -142,4 +145,34 @@ void gy_buffer_copy_out_of_ring(struct gyre_buffer *buffer)
 	} else if (copy != NULL) {
 		gy_buffer_put(copy);
 	}
+}
+
+/* Whether it has memory that is freed when its bytes are elsewhere. */
+static bool has_page(const struct gyre_buffer *buffer)
+{
+	const struct gy_slice *first = &buffer->first;
+
+	return first->page != NULL && (!first->page->is_foreign || first->next != NULL);
+}
+
+bool gy_buffer_move_behind(struct gyre_buffer *buffer, const struct gyre_buffer *before)
+{
+	struct gy_page *page = before->last->page;
+	struct gy_slice slice;
+
+	if (!has_page(buffer) || buffer->bytes > GY_BUFFER_COPY_BYTES_MAX ||
+	    buffer->bytes > gy_buffer_room_behind(before) || buffer->first.page == page) {
+		return false;
+	}
+	slice = (struct gy_slice){ .bytes = page->memory + page->used,
+				   .page = page,
+				   .count = (uint32_t)buffer->bytes };
+	(void)gyre_buffer_copy(buffer, 0, slice.bytes, slice.count);
+	page->used += slice.count;
+	gy_page_ref(page);
+	gy_buffer_put_slices(buffer);
+	gy_buffer_set_first(buffer, &slice);
+	buffer->last = &buffer->first;
+	gy_walk(gy_buffer_check(buffer));
+	return true;
 }

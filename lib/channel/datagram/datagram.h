@@ -30,6 +30,11 @@ struct gy_datagrams {
 	struct gy_pool gathers;
 };
 
+enum gy_datagram_send_flag {
+	GY_DATAGRAM_CANCELLED = 1 << 0,
+	GY_DATAGRAM_PACKED = 1 << 1, /* gy_datagram_pack() has seen it */
+};
+
 /*
  * One datagram, or several of equal size to one peer, from the write to the completion of the send.
  * Datagrams that follow each other in one page are one buffer.
@@ -45,7 +50,7 @@ struct gy_datagram_send {
 	struct gy_datagram_gather *gather; /* while it is under way, if it needs one */
 	uint16_t each;			   /* the bytes of each but the last */
 	uint8_t count;			   /* of datagrams */
-	bool cancelled;
+	uint8_t flags;			   /* enum gy_datagram_send_flag */
 	union {
 		uint32_t position; /* in @sends: low bits of what was written before it */
 		int error;	   /* in @failed */
@@ -146,6 +151,8 @@ void gy_datagram_count_output(const struct gyre_channel *channel, uint64_t *ret_
 /* A send of @first, which it takes; NULL without memory. */
 struct gy_datagram_send *gy_datagram_send_of(struct gy_datagram *datagram,
 					     struct gyre_buffer *first);
+/* Nothing is sent for now: makes what waits take no more memory than it counts. */
+GY_COLD void gy_datagram_pack(struct gy_datagram *datagram);
 /* Puts before @send all of its datagrams but the last, each as a send of its own; without memory
  * -ENOMEM, and the rest is still in it. */
 int gy_datagram_take_apart(struct gy_datagram_send *send);

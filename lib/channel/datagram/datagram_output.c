@@ -8,6 +8,10 @@
  * they are written. Datagrams that the kernel received as one, and that handlers pass on as they
  * came, become one buffer again, so that their cost does not grow with their number. Only datagrams
  * that fit into a packet of any Ethernet are sent like this.
+ *
+ * A short datagram has a page nearly for itself, which is well while it leaves at once. Where the
+ * socket has no room, and as many wait as the marks allow, the pages would be many times what they
+ * count: there the bytes of each are moved behind those of the one before it.
  */
 #include <errno.h>
 
@@ -221,7 +225,7 @@ static inline struct gy_datagram_send *send_of(struct gy_datagram *datagram,
 		send->gather = NULL;
 		send->each = (uint16_t)first->bytes;
 		send->count = 1;
-		send->cancelled = false;
+		send->flags = 0;
 	}
 	return send;
 }
@@ -330,6 +334,60 @@ int gy_datagram_add(struct gyre_channel *channel, struct gyre_buffer *data)
 		return add_to_several(channel, data, cost);
 	}
 	return add_slow(channel, data, cost);
+}
+
+/* ---- packing ---- */
+
+static struct gy_datagram_send *send_at(struct gy_list *item)
+{
+	return gy_container_of(item, struct gy_datagram_send, item);
+}
+
+/* Moves the buffers of @send behind @before, which may be NULL. Returns where there is room then.
+ */
+static const struct gyre_buffer *pack(const struct gy_datagram_send *send,
+				      const struct gyre_buffer *before)
+{
+	for (struct gyre_buffer *buffer = send->first; buffer != NULL; buffer = buffer->next) {
+		if (before == NULL || gy_buffer_move_behind(buffer, before) ||
+		    gy_buffer_room_behind(buffer) > gy_buffer_room_behind(before)) {
+			before = buffer;
+		}
+	}
+	return before;
+}
+
+static const struct gyre_buffer *last_of(const struct gy_datagram_send *send)
+{
+	const struct gyre_buffer *buffer = send->first;
+
+	while (buffer->next != NULL) {
+		buffer = buffer->next;
+	}
+	return buffer;
+}
+
+/* The batch that is open is packed once it is not: its slices are counted. */
+void gy_datagram_pack(struct gy_datagram *datagram)
+{
+	struct gy_list *item = datagram->sends.previous;
+	const struct gyre_buffer *before;
+
+	if (datagram->sends_count > 0) {
+		return; /* the kernel has some, and they end soon */
+	}
+	while (item != &datagram->sends && (send_at(item)->flags & GY_DATAGRAM_PACKED) == 0) {
+		item = item->previous;
+	}
+	before = item == &datagram->sends ? NULL : last_of(send_at(item));
+	for (item = item->next; item != &datagram->sends; item = item->next) {
+		struct gy_datagram_send *send = send_at(item);
+
+		if (send != datagram->batch.send) {
+			before = pack(send, before);
+			send->flags |= GY_DATAGRAM_PACKED;
+		}
+	}
 }
 
 /* ---- taking apart ---- */

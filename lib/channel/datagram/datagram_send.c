@@ -242,17 +242,17 @@ static GY_COLD void was_refused(struct gy_datagram *datagram, struct gy_datagram
 				int32_t result)
 {
 	if (result == -EAGAIN) {
-		send->cancelled = false;
+		send->flags &= (uint8_t)~GY_DATAGRAM_CANCELLED;
 		had_no_room(datagram, send);
 		return;
 	}
 	if (result == -EINTR || was_batch_refused(datagram, send, result) ||
-	    (result == -ECANCELED && send->cancelled)) {
+	    (result == -ECANCELED && (send->flags & GY_DATAGRAM_CANCELLED) != 0)) {
 		datagram->again = true;
 	} else {
 		fail(datagram, send, result);
 	}
-	send->cancelled = false;
+	send->flags &= (uint8_t)~GY_DATAGRAM_CANCELLED;
 }
 
 /* Phase 1. */
@@ -404,7 +404,11 @@ int gy_datagram_start(struct gyre_channel *channel)
 	struct gy_datagram *datagram = gy_datagram_of(channel);
 	int r;
 
-	if (is_waiting(datagram) || (gy_unlikely(datagram->again) && !is_in_order(datagram))) {
+	if (gy_unlikely(is_waiting(datagram))) {
+		gy_datagram_pack(datagram);
+		return 0;
+	}
+	if (gy_unlikely(datagram->again) && !is_in_order(datagram)) {
 		return 0;
 	}
 	while (datagram->unsent != &datagram->sends &&
@@ -496,12 +500,13 @@ bool gy_datagram_cancel(struct gy_datagram *datagram)
 	     item = item->next) {
 		struct gy_datagram_send *send = send_at(item);
 
-		if (send->op.armed && !send->cancelled) {
-			send->cancelled = gy_ring_cancel(datagram->channel.channels->pools.ring,
-							 &send->op) == 0;
-			if (!send->cancelled) {
-				gy_endpoint_ready(&datagram->channel.endpoint);
-			}
+		if (!send->op.armed || (send->flags & GY_DATAGRAM_CANCELLED) != 0) {
+			continue;
+		}
+		if (gy_ring_cancel(datagram->channel.channels->pools.ring, &send->op) == 0) {
+			send->flags |= GY_DATAGRAM_CANCELLED;
+		} else {
+			gy_endpoint_ready(&datagram->channel.endpoint);
 		}
 	}
 	return stop_waiting(datagram) && datagram->sends_count == 0;

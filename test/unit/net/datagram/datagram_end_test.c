@@ -433,6 +433,76 @@ Test(datagram_end, of_reading_lasts_while_output_stands_over_the_mark)
 	(void)close(fd);
 }
 
+/* A number in two slices: the first half is somebody else's memory. */
+static void write_halves(const struct gyre_socket_address *to, uint32_t number)
+{
+	struct gyre_buffer *buffer = gy_buffer_get(&rig_channels(&datagram_rig)->pools);
+	struct gyre_bytes *half = gyre_bytes_create(&number, 2);
+
+	cr_assert_eq(gyre_buffer_append_shared(buffer, half), 0);
+	cr_assert_eq(gyre_buffer_append(buffer, (const char *)&number + 2, 2), 0);
+	cr_assert_eq(datagram_write(buffer, to), 0);
+	gyre_bytes_unref(half);
+}
+
+static uint32_t pages_in_use(void)
+{
+	const struct gy_pool *pages = &rig_channels(&datagram_rig)->pools.pages;
+
+	return pages->total - pages->free_count;
+}
+
+static void expect_numbers(int fd, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t number;
+
+		cr_assert_eq(datagram_receive(fd, &number, sizeof(number)), sizeof(number));
+		cr_assert_eq(number, i);
+	}
+}
+
+Test(datagram_end, of_room_has_short_ones_wait_in_as_much_memory_as_they_count)
+{
+	enum { COUNT = 400, PAGES = COUNT * (4 + GY_BUFFER_BYTES) / GY_POOL_PAGE_BYTES + 1 };
+	struct gyre_socket_address to;
+	int fd = begin_with_deaf_peer(
+		&(struct rig_options){ .high_bytes = 1 << 20, .max_bytes = 1 << 21 }, &to);
+
+	rig_settle(&datagram_rig);
+	cr_expect_leq(pages_in_use(), PAGES);
+	for (uint32_t i = 100; i < COUNT; i++) {
+		write_halves(&to, i);
+		rig_settle(&datagram_rig);
+		cr_assert_leq(pages_in_use(), PAGES);
+	}
+	expect_numbers(fd, 0, COUNT);
+	(void)close(fd);
+}
+
+Test(datagram_end, of_room_leaves_long_ones_where_they_are)
+{
+	unsigned char bytes[2 * GY_BUFFER_COPY_BYTES_MAX];
+	unsigned char written[sizeof(bytes)];
+	struct gyre_socket_address to;
+	int fd = begin_with_deaf_peer(NULL, &to);
+
+	rig_fill(written, sizeof(written), 0);
+	for (uint32_t i = 0; i < 10; i++) {
+		cr_assert_eq(datagram_write(datagram_buffer(sizeof(bytes)), &to), 0);
+		write_halves(&to, 100 + i);
+	}
+	rig_settle(&datagram_rig);
+	cr_expect_leq(pages_in_use(), 12);
+	expect_numbers(fd, 0, 100);
+	for (uint32_t i = 0; i < 10; i++) {
+		cr_assert_eq(datagram_receive(fd, bytes, sizeof(bytes)), sizeof(bytes));
+		cr_assert_eq(memcmp(bytes, written, sizeof(bytes)), 0);
+		expect_numbers(fd, 100 + i, 101 + i);
+	}
+	(void)close(fd);
+}
+
 Test(datagram_end, of_waiting_for_one_who_is_in_the_way_of_others_comes_in_time)
 {
 	struct gyre_socket_address to;
