@@ -379,6 +379,7 @@ GYRE_API int gyre_notify(struct gyre_stack *stack, struct gyre_address to, struc
  * Return: 0, or a negative errno.
  * Errors:
  *   -ENOMEM  @mail is NULL: gyre_new() had no memory
+ *   -ESRCH   the running actor has stopped, and only closes its channels
  * Ownership: @mail is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

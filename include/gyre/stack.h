@@ -99,6 +99,9 @@ static inline const void *gyre_message_as(const struct gyre_stack *stack,
  * gyre_self() - the address of the running actor
  * @stack: the stack of the running handler
  *
+ * The address stays the same to the end of the actor. Handlers of its channels may still run when
+ * the actor has stopped: what they send comes from that address too, though mail to it is refused.
+ *
  * Return: the address.
  * Ownership: a value.
  * Context: loop thread, phases 2 and 3, inside a handler.

@@ -12,17 +12,6 @@
 #include "actor/class_log.h"
 #include "actor/stack/stack.h"
 
-/* As those knew it to whom it was given: an actor that is being cleaned has a stale one. */
-static struct gyre_address address_of(const struct gy_house *house)
-{
-	struct gyre_address address = gy_house_address(house);
-
-	if (house->status == GY_HOUSE_STOPPING) {
-		address.cookie = gy_house_last_cookie(house);
-	}
-	return address;
-}
-
 const char *gy_actor_name(const struct gy_home *home, const struct gy_house *house,
 			  char text[GY_ACTOR_NAME_BYTES])
 {
@@ -33,7 +22,7 @@ const char *gy_actor_name(const struct gy_home *home, const struct gy_house *hou
 		(void)snprintf(where, sizeof(where), " on loop %u", (unsigned)home->loop.index);
 	}
 	(void)snprintf(text, GY_ACTOR_NAME_BYTES, "actor %s %s%s: ", house->class_info->name,
-		       gy_address_text(address_of(house), address), where);
+		       gy_address_text(gy_house_address(house), address), where);
 	return text;
 }
 

@@ -335,7 +335,8 @@ static inline void gy_pinned_release(struct gy_home *home)
 	gy_store_release(&home->pinned.taken, 0);
 }
 
-/* The house that an address of this loop names, NULL when it is stale. */
+/* The house that an address of this loop names, NULL when it is stale. The actor may be stopping.
+ */
 static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_t slot,
 					     uint32_t cookie)
 {
@@ -348,8 +349,17 @@ static inline struct gy_house *gy_house_find(const struct gy_home *home, uint32_
 	return house;
 }
 
-/* Whether an actor of this loop is there, also one that is still to be mounted. One for which there
- * was no memory, or whose mount has failed, is not. Any thread. */
+/* The same, but NULL for an actor that stops. On the loop's own thread. */
+static inline struct gy_house *gy_house_find_occupied(const struct gy_home *home, uint32_t slot,
+						      uint32_t cookie)
+{
+	struct gy_house *house = gy_house_find(home, slot, cookie);
+
+	return house != NULL && gy_house_is_occupied(house) ? house : NULL;
+}
+
+/* Whether an actor of this loop is there, also one that is still to be mounted, or stops. One for
+ * which there was no memory, or whose mount has failed, is not. Any thread. */
 static inline bool gy_house_is_there(const struct gy_home *home, struct gyre_address actor)
 {
 	return actor.cookie != 0 && gy_house_find(home, actor.slot, actor.cookie) != NULL;

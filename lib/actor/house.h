@@ -77,11 +77,14 @@ struct gy_house {
 	struct gy_job job;
 	struct gy_node *lanes[GY_LANES]; /* each the last of a ring, NULL when empty */
 	/* Dispatch compares these four at once: see gy_house_is_plainly(). */
-	uint8_t pending;       /* lanes and work that wait, a bit each */
-	uint8_t status;	       /* enum gy_house_status */
-	uint8_t closed;	       /* those that do not run at present; follows from @reasons */
-	bool plain;	       /* the class is, and a run has nothing else to do than its mail */
-	uint32_t limit;	       /* of @waiting; 0: no limit, and @waiting is not counted */
+	uint8_t pending; /* lanes and work that wait, a bit each */
+	uint8_t status;	 /* enum gy_house_status */
+	uint8_t closed;	 /* those that do not run at present; follows from @reasons */
+	bool plain;	 /* the class is, and a run has nothing else to do than its mail */
+	/* Of @waiting; 0: no limit, and @waiting is not counted. A house that stops has one,
+	 * whatever its class says: so mail takes the way on which it is refused, see
+	 * gy_send_bounded(). */
+	uint32_t limit;
 	struct gy_origin self; /* by which senders know the house: see gy_house_is_named() */
 	uint32_t replies;      /* waiting, exceptions included */
 
@@ -188,8 +191,8 @@ static inline bool gy_house_is_away(const struct gy_house *house)
 	return house->status == GY_HOUSE_SCHEDULED;
 }
 
-/* Whether a house that was found has an actor, or will have one. An address that another node made
- * up may name a slot that nobody has yet. */
+/* Whether a house that was found takes mail: it has an actor that does not stop, or will have one.
+ * An address that another node made up may name a slot that nobody has yet. */
 static inline bool gy_house_is_occupied(const struct gy_house *house)
 {
 	return house->status != GY_HOUSE_FREE && house->status != GY_HOUSE_STOPPING;
@@ -259,12 +262,6 @@ static inline bool gy_mail_is_from_house(const struct gy_house *house, const str
 
 	memcpy(&named, &mail->from, sizeof(named));
 	return gy_likely(gy_load_acquire((const gy_slot_and_cookie *)self) == named);
-}
-
-/* The cookie that a stopping house had until gy_house_stop(). */
-static inline uint32_t gy_house_last_cookie(const struct gy_house *house)
-{
-	return house->self.cookie == 1 ? UINT32_MAX : house->self.cookie - 1;
 }
 
 static inline struct gyre_address gy_house_address(const struct gy_house *house)

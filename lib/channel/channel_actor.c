@@ -222,13 +222,12 @@ static bool is_unheard(const struct gyre_channel *channel)
 static struct gy_endpoints *keeper_of(const struct gy_house *house)
 {
 	const struct gy_family *family = house->family;
-	struct gy_house *keeper = family == NULL ? NULL
-						 : gy_house_find(house->home, family->parent.slot,
-								 family->parent.cookie);
+	struct gy_house *keeper = family == NULL
+					  ? NULL
+					  : gy_house_find_occupied(house->home, family->parent.slot,
+								   family->parent.cookie);
 
-	return keeper == NULL || !gy_house_is_occupied(keeper) || gy_house_is_stopped(keeper)
-		       ? NULL
-		       : gy_endpoints_get(keeper);
+	return keeper == NULL || gy_house_is_stopped(keeper) ? NULL : gy_endpoints_get(keeper);
 }
 
 void gy_channel_actor_leave(struct gy_endpoints *endpoints)
@@ -280,16 +279,8 @@ static const struct gy_house *house_of(const struct gyre_channel *channel)
 struct gyre_address gyre_channel_actor(const struct gyre_channel *channel)
 {
 	const struct gy_house *house = channel == NULL ? NULL : house_of(channel);
-	struct gyre_address address;
 
-	if (house == NULL) {
-		return GYRE_NOBODY;
-	}
-	address = gy_house_address(house);
-	if (house->status == GY_HOUSE_STOPPING) {
-		address.cookie = gy_house_last_cookie(house);
-	}
-	return gy_address_shown(house->home, address);
+	return house == NULL ? GYRE_NOBODY : gy_address_shown(house->home, gy_house_address(house));
 }
 
 void *gyre_channel_actor_state(const struct gyre_channel *channel)

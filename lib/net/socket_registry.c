@@ -75,7 +75,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 {
 	struct order *order = gy_container_of(task, struct order, task);
 	struct gy_house *house =
-		gy_house_find(gy_home_of(loop), order->actor.slot, order->actor.cookie);
+		gy_house_find_occupied(gy_home_of(loop), order->actor.slot, order->actor.cookie);
 
 	if (house != NULL && house->status <= GY_HOUSE_MOUNTING) {
 		gy_house_defer_task(gy_home_of(loop), house, task);

@@ -139,7 +139,7 @@ static void report(struct gy_house *parent);
 static void tell_emptied(const struct gy_home *home, struct gy_origin origin)
 {
 	struct gy_house *parent = origin.loop == home->loop.index
-					  ? gy_house_find(home, origin.slot, origin.cookie)
+					  ? gy_house_find_occupied(home, origin.slot, origin.cookie)
 					  : NULL;
 
 	if (parent != NULL && !gy_house_is_away(parent) && parent->extra != NULL &&
@@ -324,23 +324,11 @@ struct gy_kin gy_kin_of_orphan(struct gy_homes *homes)
 	return (struct gy_kin){ .number = gy_add_relaxed(&homes->orphans, 1) + 1 };
 }
 
-/* The origin by which the children know their parent: a stopping house has another cookie
- * already. */
-static struct gy_origin origin_of(const struct gy_house *parent)
-{
-	struct gy_origin origin = parent->self;
-
-	if (parent->status == GY_HOUSE_STOPPING) {
-		origin.cookie = gy_house_last_cookie(parent);
-	}
-	return origin;
-}
-
 /* Orders one loop to stop its children; an order that lacks memory is left for later. */
 static void order_one(struct gy_children *children, uint16_t loop)
 {
 	struct gy_home *home = children->parent->home;
-	struct gy_origin parent = origin_of(children->parent);
+	struct gy_origin parent = children->parent->self;
 	struct gyre_mail *mail = NULL;
 
 	if (loop != home->loop.index) {

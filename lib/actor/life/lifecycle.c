@@ -35,9 +35,8 @@ static const struct gyre_type type_spawn = { .name = "spawn",
 
 /* ---- spawning ---- */
 
-static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address);
+static void drop_lanes(struct gy_home *home, struct gy_house *house);
 static void leave_extra(struct gy_house *house);
-static void make_stale(struct gy_house *house);
 
 /* Some may wait for a house that was mounted just now, or will not be. */
 static void run_kept_tasks(struct gy_home *home)
@@ -54,13 +53,10 @@ static void run_kept_tasks(struct gy_home *home)
 static void refuse(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order,
 		   int error)
 {
-	struct gyre_address address = gy_house_address(house);
-
-	make_stale(house);
 	if (order->argument != NULL && !order->lent) {
 		gy_mail_put(home, order->argument);
 	}
-	drop_lanes(home, house, address);
+	drop_lanes(home, house);
 	if (house->extra != NULL) {
 		house->extra->reason = error;
 		leave_extra(house);
@@ -537,8 +533,7 @@ static enum gyre_drop reason_to_drop(const struct gy_home *home)
 	return home->draining ? GYRE_DROP_SHUTDOWN : GYRE_DROP_STOPPED;
 }
 
-/* @address is the one that senders knew: a stopping house has another cookie already. */
-static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre_address address)
+static void drop_lanes(struct gy_home *home, struct gy_house *house)
 {
 	enum gyre_drop reason = reason_to_drop(home);
 	struct gy_node *watches = NULL;
@@ -565,7 +560,8 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 				gy_failure_undecided(home,
 						     gy_mail_of(node)); /* counted when it came */
 			} else {
-				gy_drop(home, gy_mail_of(node), address, reason, -ESHUTDOWN);
+				gy_drop(home, gy_mail_of(node), gy_house_address(house), reason,
+					-ESHUTDOWN);
 			}
 			node = next;
 		}
@@ -582,31 +578,25 @@ static void drop_lanes(struct gy_home *home, struct gy_house *house, struct gyre
 	}
 }
 
-/* Makes the address stale. The release of the slot sets the next cookie. */
-static void make_stale(struct gy_house *house)
-{
-	uint32_t cookie = house->self.cookie + 1;
-
-	gy_store_release(&house->self.cookie, cookie == 0 ? 1 : cookie);
-}
-
-/* The address of a stopping house until its cookie went on. */
-static struct gyre_address last_address(const struct gy_house *house)
-{
-	struct gyre_address address = gy_house_address(house);
-
-	address.cookie = gy_house_last_cookie(house);
-	return address;
-}
-
 static void drop_all(struct gy_home *home, struct gy_house *house)
 {
 	if ((house->pending & ~GY_PENDING_CHANNELS) != 0) {
-		drop_lanes(home, house, last_address(house));
+		drop_lanes(home, house);
 	}
 	if (house->extra != NULL) {
-		gy_stash_drop(house, last_address(house), reason_to_drop(home));
+		gy_stash_drop(house, reason_to_drop(home));
 	}
+}
+
+/*
+ * From here on mail is refused. The address stays the actor's until its end, for what it says
+ * meanwhile: handlers of its channels still run, and watchers are told at last.
+ */
+static void close_mailbox(struct gy_house *house)
+{
+	gy_house_set_status(house, GY_HOUSE_STOPPING);
+	house->plain = false;
+	house->limit = house->limit == 0 ? UINT32_MAX : house->limit;
 }
 
 static void abort_stacks(struct gy_house *house)
@@ -702,9 +692,8 @@ void gy_house_stop(struct gy_house *house)
 	if (house->status == GY_HOUSE_STOPPING) {
 		return;
 	}
-	gy_house_set_status(house, GY_HOUSE_STOPPING);
+	close_mailbox(house);
 	withdraw(house);
-	make_stale(house);
 	drop_all(home, house);
 	if (extra != NULL) {
 		gy_shutdown_leave(house);

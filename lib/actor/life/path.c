@@ -36,15 +36,9 @@ size_t gy_path_part(const struct gy_home *home, struct gyre_address address, con
 
 static size_t own_part(const struct gy_house *house, char text[GY_PATH_PART_BYTES])
 {
-	struct gyre_address address = gy_house_address(house);
-
-	if (house->is_root) {
-		return 0;
-	}
-	if (house->status == GY_HOUSE_STOPPING) {
-		address.cookie = gy_house_last_cookie(house);
-	}
-	return gy_path_part(house->home, address, house->class_info->name, house->number, text);
+	return house->is_root ? 0
+			      : gy_path_part(house->home, gy_house_address(house),
+					     house->class_info->name, house->number, text);
 }
 
 struct gy_lineage *gy_lineage_make(const struct gy_house *house)

@@ -48,18 +48,13 @@ const char *gyre_drop_name(enum gyre_drop reason)
 }
 
 /*
- * Whether a house has had that address until now, and its class can be told. The cookie comes
- * first: if it is another, other threads may be reserving the slot. A house that stops has the next
- * one already; of one that is away a thief has the class.
+ * Whether a house has that address, and its class can be told. The cookie comes first: if it is
+ * another, other threads may be reserving the slot. Of one that is away a thief has the class.
  */
 static bool has_kind(const struct gy_house *house, uint32_t cookie)
 {
-	uint32_t now = gy_load_acquire(&house->self.cookie);
-
-	if (now == cookie) {
-		return !gy_house_is_away(house) && house->class_info != NULL;
-	}
-	return now == (cookie == UINT32_MAX ? 1 : cookie + 1) && house->status == GY_HOUSE_STOPPING;
+	return gy_load_acquire(&house->self.cookie) == cookie && !gy_house_is_away(house) &&
+	       house->class_info != NULL;
 }
 
 static void count_drop(struct gy_home *home, const struct gyre_mail *mail, struct gyre_address to,
@@ -180,15 +175,8 @@ static __attribute__((noinline)) bool order_arrived(struct gy_home *home, struct
 	return true;
 }
 
-/* The house that had this address until it began to stop, while its children or channels end. */
-static struct gy_house *find_ending(const struct gy_home *home, uint32_t slot, uint32_t cookie)
-{
-	struct gy_house *house = gy_house_find(home, slot, cookie == UINT32_MAX ? 1 : cookie + 1);
-
-	return house != NULL && cookie != 0 && house->status == GY_HOUSE_STOPPING ? house : NULL;
-}
-
-/* Whether an order is for one that has begun to stop as well: who waits for its end still may. */
+/* Whether an order is for one that has begun to stop as well, while its children or channels end:
+ * who waits for its end still may. */
 static bool is_for_ending(const struct gyre_mail *mail)
 {
 	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch ||
@@ -213,14 +201,14 @@ static int put_beside(struct gy_home *home, uint32_t slot, uint32_t cookie, stru
 static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct gyre_mail *mail)
 {
 	struct gy_house *house = gy_house_find(home, slot, cookie);
+	struct gy_house *ending = NULL;
 
 	if (gy_unlikely(house != NULL && !gy_house_is_occupied(house))) {
+		ending = house->status == GY_HOUSE_STOPPING ? house : NULL;
 		house = NULL;
 	}
 	if (gy_unlikely(mail->type->id < GY_IDS_OF_GYRE)) {
-		struct gy_house *receiver = house == NULL && is_for_ending(mail)
-						    ? find_ending(home, slot, cookie)
-						    : house;
+		struct gy_house *receiver = house == NULL && is_for_ending(mail) ? ending : house;
 
 		if (order_arrived(home, receiver, mail)) {
 			return 0;
@@ -235,6 +223,9 @@ static int put_here(struct gy_home *home, uint32_t slot, uint32_t cookie, struct
 int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
 		    enum gy_lane lane)
 {
+	if (gy_unlikely(!gy_house_is_occupied(house))) {
+		return nobody(home, gy_house_address(house), mail);
+	}
 	if (house->limit != 0) {
 		return gy_house_put_bounded(home, house, mail, lane);
 	}
@@ -452,6 +443,9 @@ int gyre_notify_self_first(struct gyre_stack *stack, struct gyre_mail *mail)
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from(mail, house);
 	gy_count(&house->home->counters.sent, 1);
+	if (gy_unlikely(!gy_house_is_occupied(house))) {
+		return nobody(house->home, gy_house_address(house), mail);
+	}
 	gy_house_put_first(house, GY_LANE_NOTICE, &mail->node, &mail->node);
 	return 0;
 }

@@ -6,7 +6,8 @@
 
 #include "actor/mail/mailbox.h"
 
-/* Puts mail that is counted as sent into a house with a limit, if there is room. */
+/* Puts mail that is counted as sent into a house with a limit, if there is room and the actor does
+ * not stop. */
 int gy_send_bounded(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail,
 		    enum gy_lane lane);
 /* Slow path of gy_send(): another loop, a group, another node, or nobody. */

@@ -93,10 +93,11 @@ uint32_t gy_house_unstash(struct gy_house *house, uint32_t count_max)
 	return count;
 }
 
-void gy_stash_drop(struct gy_house *house, struct gyre_address address, enum gyre_drop reason)
+void gy_stash_drop(struct gy_house *house, enum gyre_drop reason)
 {
 	while (house->extra != NULL && house->extra->stash.count > 0) {
-		gy_drop(house->home, take_first(house), address, reason, -ESHUTDOWN);
+		gy_drop(house->home, take_first(house), gy_house_address(house), reason,
+			-ESHUTDOWN);
 	}
 }
 

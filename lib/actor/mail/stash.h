@@ -21,7 +21,7 @@ struct gy_stash {
 
 /* Puts stashed messages back to the front of the mailbox; returns how many. */
 uint32_t gy_house_unstash(struct gy_house *house, uint32_t count_max);
-/* Drops all that is stashed, as mail to @address. */
-void gy_stash_drop(struct gy_house *house, struct gyre_address address, enum gyre_drop reason);
+/* Drops all that is stashed. */
+void gy_stash_drop(struct gy_house *house, enum gyre_drop reason);
 
 #endif

@@ -149,7 +149,7 @@ static bool follow(struct gy_home *home, struct gyre_mail *mail, const struct gy
 			gy_loop_send(&home->loop, promise->to.loop, &mail->node);
 			return true;
 		}
-		house = gy_house_find(home, mail->to_slot, mail->to_cookie);
+		house = gy_house_find_occupied(home, mail->to_slot, mail->to_cookie);
 		stack = house == NULL || gy_house_is_away(house)
 				? NULL
 				: stack_of(house, probe->hops[probe->count - 1].actor,
@@ -175,7 +175,7 @@ static void come_home(struct gy_home *home, struct gyre_mail *mail)
 		gy_loop_send(&home->loop, origin.loop, &mail->node);
 		return;
 	}
-	house = gy_house_find(home, origin.slot, origin.cookie);
+	house = gy_house_find_occupied(home, origin.slot, origin.cookie);
 	/* A house that is away has nothing outstanding: that ask was answered meanwhile. */
 	if (house != NULL && !gy_house_is_away(house)) {
 		gy_promise_cycle_checked(house, probe->ask_id);
@@ -186,10 +186,13 @@ static void come_home(struct gy_home *home, struct gyre_mail *mail)
 void gy_ask_cycle_probe_arrived(struct gy_home *home, struct gyre_mail *mail)
 {
 	struct probe *probe = (struct probe *)gyre_payload(mail);
-	const struct gy_house *house = gy_house_find(home, mail->to_slot, mail->to_cookie);
+	const struct gy_house *house = NULL;
 	const struct gy_stack *stack = NULL;
 
-	if (!probe->ended && house != NULL && !gy_house_is_away(house) && probe->count < HOPS_MAX) {
+	if (!probe->ended) { /* else it still has an address of another loop */
+		house = gy_house_find_occupied(home, mail->to_slot, mail->to_cookie);
+	}
+	if (house != NULL && !gy_house_is_away(house) && probe->count < HOPS_MAX) {
 		stack = stack_of(house, probe->hops[probe->count - 1].actor, mail->ask_id);
 	}
 	if (stack != NULL) {

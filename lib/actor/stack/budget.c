@@ -89,7 +89,7 @@ static bool has_given_up(const struct gy_home *home, const struct gyre_mail *ask
 	    ask->from.slot >= GY_CHANNEL_SLOTS) {
 		return false;
 	}
-	asker = gy_house_find(home, ask->from.slot, ask->from.cookie);
+	asker = gy_house_find_occupied(home, ask->from.slot, ask->from.cookie);
 	return asker == NULL ||
 	       (!gy_house_is_away(asker) && gy_promise_find(home, asker, ask->ask_id) == NULL);
 }

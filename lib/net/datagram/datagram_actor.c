@@ -243,7 +243,8 @@ static void leave(void *arg, int fd)
 void gy_datagram_leave(struct gy_house *house)
 {
 	const struct state *state = (const struct state *)house->state;
-	struct gy_house *owner = gy_house_find(house->home, state->owner.slot, state->owner.cookie);
+	struct gy_house *owner =
+		gy_house_find_occupied(house->home, state->owner.slot, state->owner.cookie);
 
 	gy_endpoints_leave(house);
 	if (owner != NULL) {

@@ -201,11 +201,10 @@ static int find_deputy(struct gy_home *home, struct gy_house **ret_house)
 {
 	const struct gy_spawn_order order = { .class = &deputy_class, .channels_actor = true };
 	struct gyre_address *deputy = &gy_links_of(home)->deputy;
-	struct gy_house *house = gy_house_find(home, deputy->slot, deputy->cookie);
+	struct gy_house *house = gy_house_find_occupied(home, deputy->slot, deputy->cookie);
 	int r = 0;
 
-	if (deputy->cookie == 0 || house == NULL || !gy_house_is_occupied(house) ||
-	    gy_house_is_stopped(house)) {
+	if (deputy->cookie == 0 || house == NULL || gy_house_is_stopped(house)) {
 		r = gy_spawn(home, &order, home->loop.index, deputy);
 		house = r < 0 ? NULL : gy_house_find(home, deputy->slot, deputy->cookie);
 	}

@@ -89,8 +89,8 @@ static bool stop_drained(struct gy_house *house)
 static void let_go(struct gy_loop *loop, struct gy_task *task)
 {
 	struct gy_leaver *leaver = gy_container_of(task, struct gy_leaver, task);
-	struct gy_house *house =
-		gy_house_find(gy_home_of(loop), leaver->member.slot, leaver->member.cookie);
+	struct gy_house *house = gy_house_find_occupied(gy_home_of(loop), leaver->member.slot,
+							leaver->member.cookie);
 
 	gy_assert(gy_load_relaxed(&leaver->stage) == POSTED);
 	if (house != NULL && gy_house_is_away(house)) {

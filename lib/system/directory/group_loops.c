@@ -154,7 +154,7 @@ static void spawn_child(struct gy_loop *loop, struct gy_task *task)
 	struct order *order = gy_container_of(task, struct order, task);
 	struct gy_groups *groups = gy_groups_of(order->system);
 	struct gy_house *parent =
-		gy_house_find(gy_home_of(loop), order->parent.slot, order->parent.cookie);
+		gy_house_find_occupied(gy_home_of(loop), order->parent.slot, order->parent.cookie);
 	struct gy_group *group;
 	int r = 0;
 

@@ -298,7 +298,7 @@ static void count_later(struct gy_loop *loop, struct gy_later *later)
 {
 	struct order *order = gy_container_of(later, struct order, later);
 	struct gy_house *house =
-		gy_house_find(gy_home_of(loop), order->actor.slot, order->actor.cookie);
+		gy_house_find_occupied(gy_home_of(loop), order->actor.slot, order->actor.cookie);
 
 	if (house != NULL) {
 		gy_house_start_counting(house);

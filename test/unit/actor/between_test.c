@@ -1,6 +1,6 @@
 /*
- * Orders that find an actor between two states: its address is known but the order to spawn it has
- * not come, or it stops but its children have not ended.
+ * Orders and mail that find an actor between two states: its address is known but the order to
+ * spawn it has not come, or it stops but its children have not ended.
  */
 #include "actor/life/lifecycle.h"
 #include "actor/mail/mailbox.h"
@@ -27,7 +27,7 @@ static int note_end(struct gyre_stack *stack)
 static const struct gyre_class other_class = {
 	.name = "other",
 	.frame_bytes = sizeof(struct puppet_frame),
-	.behaviour = { .notice = puppet_run, .event = note_end },
+	.behaviour = { .notice = puppet_run, .ask = puppet_run, .event = note_end },
 };
 
 static int watch(struct gyre_stack *stack)
@@ -165,6 +165,7 @@ static int mount_child(struct gyre_stack *stack)
 
 static const struct gyre_class parent_class = {
 	.name = "parent",
+	.frame_bytes = sizeof(struct puppet_frame),
 	.mount = mount_child,
 	.clean = clean,
 	.behaviour.notice = puppet_run,
@@ -178,7 +179,7 @@ static void open_stopping(void)
 	other = model_spawn(&other_class, 0);
 	gy_house_request_stop(model_house(actor), -EIO);
 	model_turn_one(0);
-	cr_assert_null(model_house(actor));
+	cr_assert_eq(model_house(actor)->status, GY_HOUSE_STOPPING);
 	cr_assert_not(cleaned);
 }
 
@@ -210,5 +211,72 @@ Test(graceful, stop_of_an_actor_that_ends_is_not_told_before_it_has_ended)
 	model_settle();
 	cr_assert(cleaned);
 	cr_assert_eq(outcome, 0);
+	model_close();
+}
+
+static int address_it(struct gyre_stack *stack)
+{
+	struct gyre_future *future = &puppet_frame(stack)->future;
+
+	GYRE_BEGIN(stack);
+	expect(gyre_notify(stack, actor, gyre_new(stack, number, 1)) == -ESRCH);
+	GYRE_AWAIT(stack, gyre_ask(stack, actor, gyre_new(stack, number, 1), 0, future));
+	outcome = gyre_future_error(future);
+	GYRE_END(stack);
+}
+
+/* The first mail to it, and another to which the last one went as well. */
+Test(mail, for_an_actor_that_ends_is_refused_at_once)
+{
+	open_stopping();
+	for (uint32_t i = 1; i <= 2; i++) {
+		outcome = 0;
+		model_call(other, address_it);
+		model_turn_one(0);
+		model_turn_one(0);
+		cr_expect_eq(outcome, -ESRCH);
+		cr_expect_eq(model.lost[GYRE_DROP_NO_ACTOR], 2 * i);
+		cr_expect(gyre_address_equal(model.last_lost.to, actor));
+	}
+	cr_assert_not(cleaned);
+	model_close();
+}
+
+static int answer_later(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &puppet_frame(stack)->future));
+	return gyre_reply(stack, gyre_new(stack, number, 1));
+	GYRE_END(stack);
+}
+
+static int ask_other(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_ask(stack, other, gyre_new(stack, call, answer_later), 0,
+				   &puppet_frame(stack)->future));
+	expect(false); /* it has ended before */
+	GYRE_END(stack);
+}
+
+Test(mail, that_answers_an_actor_that_ends_is_a_dead_letter)
+{
+	model_open(2);
+	actor = model_spawn(&parent_class, 0);
+	other = model_spawn(&other_class, 0);
+	model_call(actor, ask_other);
+	model_settle();
+	gy_house_request_stop(model_house(actor), 0);
+	model_turn_one(0);
+	cr_assert_eq(model_house(actor)->status, GY_HOUSE_STOPPING);
+	model.now_ns += GYRE_MILLISECONDS(2);
+	gy_loop_read_clock_waited(&model.home[0].loop);
+	model_turn_one(0);
+	model_turn_one(0);
+	cr_assert_eq(model_house(other)->outstanding, 0, "it has not answered yet");
+	cr_assert_not(cleaned);
+	model_settle();
+	cr_assert(cleaned);
+	cr_expect_eq(model.lost[GYRE_DROP_STOPPED], 1);
 	model_close();
 }

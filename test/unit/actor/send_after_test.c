@@ -184,6 +184,7 @@ Test(send_after, shares_its_keys_with_timers_and_is_replaced_and_stopped_as_they
 
 static int send_far_away(struct gyre_stack *stack)
 {
+	sender = gyre_self(stack);
 	return after(stack, 1, gyre_self(stack), 1000000, 'a');
 }
 
@@ -205,6 +206,7 @@ Test(send_after, is_a_dead_letter_when_its_actor_stops_first)
 	play(1, stop_brief);
 	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_STOPPED], 1);
 	cr_assert_eq(fixture.letters[0].type, GYRE_ID(number));
+	cr_expect(gyre_address_equal(fixture.letters[0].from, sender));
 }
 
 static int end_with_one(struct gyre_stack *stack)

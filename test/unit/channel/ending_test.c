@@ -1,6 +1,7 @@
 /*
  * What the last call of a pipeline may do when the actor that owns the channel has begun to stop.
- * It may spawn no children: one could not be ended before its parent any more.
+ * It may spawn no children: one could not be ended before its parent any more. What it sends comes
+ * from the address that the actor has always had, though mail to that is refused by now.
  */
 #include "rig.h"
 
@@ -146,6 +147,80 @@ Test(channel_end, of_an_actor_that_stops_may_call_everything_else)
 	cr_assert(rig_until_later(&rig, has_ended, rig.house));
 	cr_assert(used);
 	rig_settle(&rig);
+	(void)close(fd);
+	rig_fini(&rig);
+}
+
+/* ---- the address ---- */
+
+static struct gyre_address room;
+static struct gyre_address self_at_the_end;
+static struct gyre_address sender;
+static const struct gy_house *leaver;
+static enum gy_house_status status_then;
+static int notified_itself;
+static int notified_itself_first;
+static int notified;
+static int asked;
+
+static void leave_room(struct gyre_handler_context *ctx)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	self_at_the_end = gyre_self(stack);
+	notified_itself = gyre_notify(stack, gyre_self(stack), gyre_new(stack, word, 1));
+	notified_itself_first = gyre_notify_self_first(stack, gyre_new(stack, word, 1));
+	(void)gyre_ask(stack, gyre_self(stack), gyre_new(stack, word, 1), 0, future);
+	(void)gyre_notify(stack, room, gyre_new(stack, word, 1));
+	gyre_context_fire_inactive(ctx);
+}
+
+static const struct gyre_handler leaving = { .name = "leaving", .inactive = leave_room };
+static const struct gyre_handler *const leaving_only[] = { &leaving, NULL };
+
+static int see_off(struct gyre_stack *stack)
+{
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	sender = gyre_sender(stack);
+	status_then = (enum gy_house_status)leaver->status;
+	notified = gyre_notify(stack, sender, gyre_new(stack, word, 1));
+	GYRE_AWAIT(stack, gyre_ask(stack, sender, gyre_new(stack, word, 1), 0, future));
+	asked = gyre_future_error(future);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class room_class = { .name = "room",
+					      .frame_bytes = sizeof(struct gyre_future),
+					      .behaviour.notice = see_off };
+
+Test(channel_end, of_an_actor_that_stops_has_its_address_and_takes_no_mail)
+{
+	const struct gy_spawn_order order = { .class = &room_class };
+	struct gyre_address member;
+	struct rig rig;
+	int fd;
+
+	rig_init(&rig, NULL);
+	cr_assert_eq(gy_spawn(&rig.home, &order, 0, &room), 0);
+	fd = rig_open(&rig, leaving_only, NULL, NULL, NULL);
+	rig_settle(&rig);
+	leaver = rig.house;
+	member = gy_house_address(leaver);
+	gy_house_request_stop(rig.house, 0);
+	cr_assert(rig_until_later(&rig, has_ended, rig.house));
+	rig_settle(&rig);
+	cr_assert_eq(status_then, GY_HOUSE_STOPPING);
+	cr_expect(gy_address_same(self_at_the_end, member));
+	cr_expect(gy_address_same(sender, member));
+	cr_expect_eq(notified_itself, -ESRCH);
+	cr_expect_eq(notified_itself_first, -ESRCH);
+	cr_expect_eq(notified, -ESRCH);
+	cr_expect_eq(asked, -ESRCH);
+	cr_expect_eq(rig.home.counters.dropped[GYRE_DROP_NO_ACTOR], 6);
+	cr_expect_null(gy_house_find(&rig.home, member.slot, member.cookie));
 	(void)close(fd);
 	rig_fini(&rig);
 }
