@@ -195,7 +195,7 @@ GYRE_OWN_MESSAGE_(gyre_receive_timeout, 0x0c);
  * gyre_receive_timeout_start() - tells the running actor when it is idle
  * @stack: the stack of the running handler
  * @timeout_ns: how long no ask, notice or answer was dispatched, at least 1; first counted from
- *   this call on
+ *   this call on, or from the last of the messages that the same run of the actor dispatches
  *
  * The event comes again after each such time. Events do not count as activity. A second call
  * replaces the first; a restart ends it.

@@ -606,18 +606,6 @@ static inline __attribute__((always_inline)) void run_lanes(struct pass *pass)
 	}
 }
 
-/* The house has a receive time-out, and activity before it: the pass may take longer than that. */
-static __attribute__((noinline)) void run_active_lanes(struct pass *pass)
-{
-	struct gy_house *house = pass->house;
-
-	gy_receive_timeout_restart(house);
-	run_lanes(pass);
-	if (house->extra->receive_timeout != NULL) {
-		gy_receive_timeout_restart(house);
-	}
-}
-
 static void run_channels(struct pass *pass)
 {
 	struct gy_house *house = pass->house;
@@ -643,8 +631,9 @@ uint32_t gy_dispatch_all(struct gy_home *home, struct gy_house *house)
 
 	if (gy_unlikely(house->extra != NULL && house->extra->receive_timeout != NULL &&
 			(house->pending & ~house->closed & ACTIVITY) != 0)) {
-		run_active_lanes(pass);
-	} else if (!gy_house_is_stopped(house)) {
+		gy_receive_timeout_run_begins(house);
+	}
+	if (!gy_house_is_stopped(house)) {
 		run_lanes(pass);
 	}
 	if ((house->pending & ~house->closed & GY_PENDING_CHANNELS) != 0) {

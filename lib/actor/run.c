@@ -9,6 +9,7 @@
 #include "actor/dispatch.h"
 #include "actor/house_extra.h"
 #include "actor/life/lifecycle.h"
+#include "actor/life/receive_timeout.h"
 #include "actor/life/restart.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
@@ -233,6 +234,9 @@ static __attribute__((noinline)) void end_run_otherwise(struct gy_home *home,
 {
 	if (gy_unlikely(house->closed != 0 || home->front_waits) && !end_closed(home, house)) {
 		return;
+	}
+	if (!house->plain && house->extra != NULL && house->extra->receive_timeout != NULL) {
+		gy_receive_timeout_run_ends(house);
 	}
 	wait_again(home, house);
 	if (gy_house_can_run(house)) {

@@ -1,6 +1,8 @@
 /*
  * The receive time-out. While one is on, its actor's runs are not plain, and each that dispatches a
- * message moves the deadline. The timer is not moved with it: where it fires too early, it is
+ * message moves the deadline, when it begins and when it ends: it may take longer than the
+ * time-out. The end of the run that starts the time-out counts too, since there may be messages
+ * behind that one. The timer is not moved with the deadline: where it fires too early, it is
  * started for what is left.
  */
 #include <gyre/timer.h>
@@ -19,6 +21,7 @@ struct gy_receive_timeout {
 	uint64_t active_ns; /* the last activity */
 	uint64_t number;    /* of the last activity: an event from before it is void */
 	bool waiting;	    /* an event is; the actor may take none for long, as before a restart */
+	bool active;	    /* the end of the present run is activity */
 };
 
 static int tell(struct gy_receive_timeout *timeout, uint64_t now_ns)
@@ -57,12 +60,28 @@ static void fired(struct gy_timer *timer)
 	}
 }
 
-void gy_receive_timeout_restart(struct gy_house *house)
+static void note_activity(struct gy_receive_timeout *timeout)
+{
+	timeout->active_ns = gy_clock_ns(&timeout->house->home->loop.clock);
+	timeout->number = gy_home_number(timeout->house->home);
+}
+
+void gy_receive_timeout_run_begins(struct gy_house *house)
 {
 	struct gy_receive_timeout *timeout = house->extra->receive_timeout;
 
-	timeout->active_ns = gy_clock_ns(&house->home->loop.clock);
-	timeout->number = gy_home_number(house->home);
+	timeout->active = true;
+	note_activity(timeout);
+}
+
+void gy_receive_timeout_run_ends(struct gy_house *house)
+{
+	struct gy_receive_timeout *timeout = house->extra->receive_timeout;
+
+	if (timeout->active) {
+		timeout->active = false;
+		note_activity(timeout);
+	}
 }
 
 bool gy_receive_timeout_claim(const struct gy_house *house, const struct gyre_mail *mail)
@@ -118,7 +137,8 @@ int gyre_receive_timeout_start(struct gyre_stack *stack, uint64_t timeout_ns)
 		return -ENOMEM;
 	}
 	house->plain = false;
-	gy_receive_timeout_restart(house);
+	timeout->active = house->status == GY_HOUSE_RUNNING || gy_house_is_away(house);
+	note_activity(timeout);
 	timeout->timeout_ns = timeout_ns;
 	gy_timer_stop(&loop->wheel, &timeout->timer);
 	gy_timer_start(&loop->wheel, &timeout->timer, timeout_ns);

@@ -11,8 +11,10 @@ struct gy_house;
 struct gy_wheel;
 struct gyre_mail;
 
-/* A house with a receive time-out dispatches a message. */
-void gy_receive_timeout_restart(struct gy_house *house);
+/* A run of a house with a receive time-out begins, which is to dispatch messages. */
+void gy_receive_timeout_run_begins(struct gy_house *house);
+/* A run of such a house ends, whatever it has dispatched. */
+void gy_receive_timeout_run_ends(struct gy_house *house);
 /* Whether nothing has come since the event was made. */
 bool gy_receive_timeout_claim(const struct gy_house *house, const struct gyre_mail *mail);
 void gy_receive_timeout_stop(struct gy_house *house);

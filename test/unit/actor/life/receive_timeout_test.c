@@ -1,7 +1,7 @@
 /*
  * The receive time-out: an event for having nothing to do.
  */
-#include "fixture.h"
+#include "actor/model.h"
 
 enum { TIMEOUT_NS = 20000000 };
 
@@ -237,4 +237,92 @@ static int refuse_zero(struct gyre_stack *stack)
 Test(receive_timeout, of_no_time_is_refused_and_one_without_end_is_not)
 {
 	play(1, refuse_zero);
+}
+
+/* ---- started in the middle of a run ---- */
+
+static uint32_t heard;
+
+/* The first message starts the time-out, and those behind take time. */
+static int start_or_take_time(struct gyre_stack *stack)
+{
+	if (heard++ == 0) {
+		return gyre_receive_timeout_start(stack, TIMEOUT_NS);
+	}
+	model.now_ns += TIMEOUT_NS / 4;
+	last_ns = model.now_ns;
+	return gyre_return(stack);
+}
+
+static int answer_too(struct gyre_stack *stack)
+{
+	expect(start_or_take_time(stack) == 0);
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+}
+
+static int note_idle(struct gyre_stack *stack)
+{
+	const struct gyre_receive_timeout *idle = gyre_message(stack, gyre_receive_timeout);
+
+	if (idle != NULL) {
+		told++;
+		early = early || idle->idle_ns > model.now_ns - last_ns;
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_class late_class = {
+	.name = "late",
+	.behaviour = { .notice = start_or_take_time, .ask = answer_too, .event = note_idle },
+};
+
+static void expect_idle_since_run(enum gy_lane first, enum gy_lane second)
+{
+	struct gyre_address actor;
+
+	model_open(1);
+	actor = model_spawn(&late_class, 0);
+	model_put(actor, first, 1);
+	model_put(actor, second, 2);
+	model_settle();
+	cr_assert_eq(heard, 2);
+	model_advance(TIMEOUT_NS - GYRE_MILLISECONDS(1));
+	cr_expect_eq(told, 0);
+	model_advance(GYRE_MILLISECONDS(2));
+	cr_expect_eq(told, 1);
+	cr_expect_not(early);
+	model_close();
+}
+
+Test(receive_timeout, counts_from_the_last_notice_of_the_run_that_starts_it)
+{
+	expect_idle_since_run(GY_LANE_NOTICE, GY_LANE_NOTICE);
+}
+
+Test(receive_timeout, counts_from_the_last_lane_of_the_run_that_starts_it)
+{
+	expect_idle_since_run(GY_LANE_ASK, GY_LANE_NOTICE);
+}
+
+static int start_at_mount(struct gyre_stack *stack)
+{
+	return gyre_receive_timeout_start(stack, TIMEOUT_NS);
+}
+
+static const struct gyre_class prompt_class = { .name = "prompt",
+						.mount = start_at_mount,
+						.behaviour.event = note_idle };
+
+Test(receive_timeout, of_a_mount_does_not_count_the_first_run_with_nothing_but_an_event)
+{
+	struct gyre_address actor;
+
+	model_open(1);
+	actor = model_spawn(&prompt_class, 0);
+	model_advance(TIMEOUT_NS / 2);
+	model_put(actor, GY_LANE_EVENT, 1);
+	model_settle();
+	model_advance(TIMEOUT_NS / 2 + GYRE_MILLISECONDS(2));
+	cr_expect_eq(told, 1);
+	model_close();
 }
