@@ -29,17 +29,22 @@ static const struct gyre_type type_relay = { .name = "relay to a node",
 					     .id = 0x4a,
 					     .bytes = sizeof(struct relay) };
 
-static int relay_to(struct gy_home *home, uint16_t loop, struct relay what)
+/* False without memory: then the mail stays the caller's. */
+static bool try_relay(struct gy_home *home, uint16_t loop, struct relay what)
 {
 	struct gyre_mail *relay = gy_mail_get(home, &type_relay);
 
-	if (relay == NULL) {
-		return gy_mail_loss(home, what.to, what.mail, -ENOMEM);
+	if (relay != NULL) {
+		*(struct relay *)gyre_payload(relay) = what;
+		relay->node.kind = GY_MAIL_REMOTE;
+		gy_loop_send(&home->loop, loop, &relay->node);
 	}
-	*(struct relay *)gyre_payload(relay) = what;
-	relay->node.kind = GY_MAIL_REMOTE;
-	gy_loop_send(&home->loop, loop, &relay->node);
-	return 0;
+	return relay != NULL;
+}
+
+static int relay_to(struct gy_home *home, uint16_t loop, struct relay what)
+{
+	return try_relay(home, loop, what) ? 0 : gy_mail_loss(home, what.to, what.mail, -ENOMEM);
 }
 
 int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
@@ -76,12 +81,33 @@ static bool is_over(const struct gy_links *links, struct gyre_address to)
 	return number != 0 && gy_lives_is_over(&peer->lives, number);
 }
 
-/* Nothing that this loop has said to that node before can come behind what leaves by loop 0 then.
- */
+/* Nothing that this loop has said to that node before can come behind what leaves by loop 0 then,
+ * if what waits for memory leaves first. */
 static bool leaves_by_first_loop(const struct gy_links *links, const struct gy_link *link)
 {
 	return link == NULL && !gy_links_may_dial(links) && links->home->loop.index != 0 &&
 	       !links->draining;
+}
+
+bool gy_route_by_first_loop(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
+{
+	return try_relay(links->home, 0, (struct relay){ .to = to, .mail = mail });
+}
+
+static int send_by_first_loop(struct gy_links *links, struct gyre_address to,
+			      struct gyre_mail *mail)
+{
+	const struct gy_peer *peer = gy_peer_find(links->nodes, to.node);
+
+	if ((peer == NULL || gy_unlinked_leave(links, peer)) &&
+	    gy_route_by_first_loop(links, to, mail)) {
+		return 0;
+	}
+	if (peer == NULL || !gy_unlinked_may_wait(mail)) {
+		return gy_mail_loss(links->home, to, mail, -ENOMEM);
+	}
+	gy_unlinked_keep(links, to, mail);
+	return 0;
 }
 
 /* The link to a node that is down, for mail that may find it in its next life. */
@@ -112,7 +138,7 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 		return gy_mail_loss_stale(links->home, to, mail);
 	}
 	if (leaves_by_first_loop(links, link)) {
-		return gy_route_by_loop(links->home, 0, to, mail);
+		return send_by_first_loop(links, to, mail);
 	}
 	link = gy_link_get(links, to.node, &error);
 	if (link == NULL && error == -EHOSTDOWN) {

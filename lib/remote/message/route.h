@@ -6,6 +6,8 @@
 
 #include "actor/house.h"
 
+struct gy_links;
+
 /* The calls of homes into this floor. */
 extern const struct gy_remote_ops gy_remote_ops;
 
@@ -13,6 +15,9 @@ extern const struct gy_remote_ops gy_remote_ops;
  * as gy_mail_loss() does. */
 int gy_route_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
 		     struct gyre_mail *mail);
+/* The same for mail of a loop that dials nobody, by loop 0. False without memory: then @mail stays
+ * the caller's. */
+bool gy_route_by_first_loop(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail);
 /* The same for mail that an actor of that loop has forwarded. */
 void gy_forward_by_loop(struct gy_home *home, uint16_t loop, struct gyre_address to,
 			struct gyre_mail *mail);

@@ -3,6 +3,9 @@
  * or a notice that finds none fails; but the end of an actor, or an answer, comes once, and whoever
  * waits for it would wait in vain. Such mail is kept here, in the task that each peer has for each
  * loop, and the link is made a moment later.
+ *
+ * A loop that dials nobody, since it retires or is pinned, sends its mail by loop 0, which takes
+ * memory as well. What has come to wait before leaves before any other mail to that peer.
  */
 #include "remote/message/unlinked.h"
 
@@ -14,6 +17,7 @@
 #include "remote/link/link_dial.h"
 #include "remote/message/mail_loss.h"
 #include "remote/message/outgoing.h"
+#include "remote/message/route.h"
 #include "remote/peer/peer_life.h"
 
 static const uint64_t again_ns = GYRE_MILLISECONDS(1);
@@ -23,6 +27,11 @@ bool gy_unlinked_may_wait(const struct gyre_mail *mail)
 {
 	return mail->node.kind != GY_MAIL_NOTICE && mail->node.kind != GY_MAIL_ASK &&
 	       mail->type != &gy_type_watch;
+}
+
+static struct gy_peer_task *task_of(const struct gy_links *links, const struct gy_peer *peer)
+{
+	return &peer->peer_tasks[links->home->loop.index];
 }
 
 static struct gy_peer_task *first_of(const struct gy_links *links)
@@ -42,8 +51,7 @@ static struct gy_node *take(struct gy_peer_task *peer_task)
 
 void gy_unlinked_keep(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)
 {
-	struct gy_peer *peer = gy_peer_find(links->nodes, to.node);
-	struct gy_peer_task *peer_task = &peer->peer_tasks[links->home->loop.index];
+	struct gy_peer_task *peer_task = task_of(links, gy_peer_find(links->nodes, to.node));
 
 	gy_assert(gy_unlinked_may_wait(mail) && !links->draining);
 	gy_outgoing_note_receiver(mail, to);
@@ -63,7 +71,7 @@ void gy_unlinked_keep(struct gy_links *links, struct gyre_address to, struct gyr
 void gy_unlinked_adopt(struct gy_link *link)
 {
 	struct gy_links *links = link->links;
-	struct gy_peer_task *peer_task = &link->peer->peer_tasks[links->home->loop.index];
+	struct gy_peer_task *peer_task = task_of(links, link->peer);
 
 	gy_assert(link->waiting == NULL);
 	if (peer_task->unlinked == NULL) {
@@ -75,6 +83,28 @@ void gy_unlinked_adopt(struct gy_link *link)
 	for (const struct gy_node *node = link->waiting; node != NULL; node = node->next) {
 		link->waiting_bytes += gy_outgoing_waiting_bytes(node);
 	}
+}
+
+bool gy_unlinked_leave(struct gy_links *links, const struct gy_peer *peer)
+{
+	struct gy_peer_task *peer_task = task_of(links, peer);
+
+	while (peer_task->unlinked != NULL) {
+		struct gyre_mail *mail = gy_mail_of(peer_task->unlinked);
+		struct gy_node *next = mail->node.next;
+		struct gyre_address to = gy_outgoing_take_receiver(mail, links->home->node);
+
+		to.node = peer->id;
+		if (!gy_route_by_first_loop(links, to, mail)) {
+			gy_outgoing_note_receiver(mail, to);
+			return false;
+		}
+		peer_task->unlinked = next;
+		if (next == NULL) {
+			(void)take(peer_task);
+		}
+	}
+	return true;
 }
 
 void gy_unlinked_drop(struct gy_links *links)
@@ -95,22 +125,30 @@ void gy_unlinked_drop(struct gy_links *links)
 	}
 }
 
-static void make_links(struct gy_timer *timer)
+/* Gives what waits for that peer its way. False while there is no memory for that. */
+static bool send_on(struct gy_links *links, struct gy_peer *peer)
+{
+	struct gy_link *link;
+
+	if (!gy_links_may_dial(links)) {
+		return gy_unlinked_leave(links, peer);
+	}
+	link = gy_link_get_dialled(links, peer);
+	if (link != NULL) {
+		gy_link_excuse_silence(link); /* nobody has judged it lately */
+		gy_link_ensure_dialled(link);
+	}
+	return link != NULL;
+}
+
+static void try_again(struct gy_timer *timer)
 {
 	struct gy_links *links = gy_container_of(timer, struct gy_links, relink);
 
 	while (!gy_list_empty(&links->unlinked)) {
-		struct gy_link *link = gy_link_get_dialled(links, first_of(links)->peer);
-
-		if (link == NULL) {
+		if (!send_on(links, first_of(links)->peer)) {
 			gy_timer_start(&links->home->loop.wheel, &links->relink, again_ns);
 			return;
-		}
-		if (gy_link_is_retiring(link)) {
-			gy_outgoing_drop_waiting(link, -ESHUTDOWN, GY_WAITING_ALL);
-		} else {
-			gy_link_excuse_silence(link); /* nobody has judged it lately */
-			gy_link_ensure_dialled(link);
 		}
 	}
 }
@@ -118,5 +156,5 @@ static void make_links(struct gy_timer *timer)
 void gy_unlinked_init(struct gy_links *links)
 {
 	gy_list_init(&links->unlinked);
-	gy_timer_init(&links->relink, make_links);
+	gy_timer_init(&links->relink, try_again);
 }

@@ -39,7 +39,7 @@ struct gy_peer_task {
 	uint32_t lacking;
 	bool unexamined;      /* memory was lacking for that as well */
 	uint64_t asked_until; /* the asks that fail are no newer */
-	/* Mail of the loop that waits for memory for a link; see unlinked.c. */
+	/* Mail of the loop that waits for memory to leave with; see unlinked.c. */
 	struct gy_list unlinked_item; /* in links->unlinked, with such mail */
 	struct gy_node *unlinked;     /* NULL for none */
 	struct gy_node *unlinked_last;

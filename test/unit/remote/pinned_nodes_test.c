@@ -2,15 +2,22 @@
  * An actor with a loop of its own, and another node: that loop dials nobody, so loop 0 does, and
  * sends what the actor says.
  */
+#include <errno.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <gyre/watch.h>
 
+#include "../heap.h"
 #include "actor/home.h"
+#include "actor/life/node_loss.h"
 #include "actor/life/watch.h"
+#include "actor/stack/stack.h"
 #include "base/atomic.h"
 #include "pair.h"
+#include "remote/link/links.h"
+#include "remote/message/route.h"
+#include "remote/message/unlinked.h"
 #include "remote/node.h"
 #include "remote/peer/peer.h"
 #include "remote/stranger.h"
@@ -192,4 +199,91 @@ Test(pinned_nodes, renew_a_watch_when_the_link_of_loop_0_breaks)
 	cr_expect_eq(out.frame.ask_id, number, "it is the same watch");
 	stranger_close(&out);
 	fixture_close();
+}
+
+/* ---- mail that waits for memory ---- */
+
+enum { SPARE_MAX = 4096 };
+
+/* As large as what takes mail to loop 0. */
+static const struct gyre_type spare_type = { .name = "spare", .id = 0x1410, .bytes = 32 };
+static struct gyre_mail *spare[SPARE_MAX];
+
+static struct gyre_mail *new_event(struct gy_home *home, uint64_t number)
+{
+	struct gyre_mail *mail = gy_unanswered_make(home, number, -EIO);
+
+	expect(mail != NULL);
+	gy_count(&home->counters.sent, 1);
+	return mail;
+}
+
+/* The first event finds no memory, and there is some again at once. */
+static void route_without_memory(struct gy_home *home, struct gyre_mail *mail)
+{
+	uint32_t count = 0;
+
+	heap_end_after(0);
+	while (count < SPARE_MAX && (spare[count] = gy_mail_get(home, &spare_type)) != NULL) {
+		count++;
+	}
+	(void)gy_route_counted(home, watched, mail);
+	expect(heap_recover());
+	while (count > 0) {
+		gy_mail_put(home, spare[--count]);
+	}
+	expect(!gy_list_empty(&gy_links_of(home)->unlinked));
+}
+
+/* 0: the first event has waited since before the loop ceased to dial; 1: it lacks memory to go by
+ * loop 0; 2: and no other comes behind. */
+static int say_events(struct gyre_stack *stack)
+{
+	struct gy_home *home = gy_stack_of(stack)->home;
+	uint64_t way = gyre_message(stack, number)->value;
+	struct gyre_mail *first = new_event(home, 1);
+
+	if (way == 0) {
+		gy_unlinked_keep(gy_links_of(home), watched, first);
+	} else {
+		route_without_memory(home, first);
+	}
+	if (way != 2) {
+		(void)gy_route_counted(home, watched, new_event(home, 2));
+		expect(gy_list_empty(&gy_links_of(home)->unlinked));
+	}
+	return gyre_return(stack);
+}
+
+static const struct gyre_class sayer_class = { .name = "sayer", .behaviour.notice = say_events };
+
+static void expect_events(uint64_t way, uint64_t count)
+{
+	struct gyre_address sayer = open_pinned(&sayer_class);
+	struct stranger out;
+
+	stranger_listen(&out);
+	cr_assert_eq(notify_outside(sayer, way), 0);
+	stranger_welcome(&out);
+	for (uint64_t number = 1; number <= count; number++) {
+		stranger_expect(&out, GY_WIRE_EVENT);
+		cr_expect_eq(out.frame.ask_id, number);
+	}
+	stranger_close(&out);
+	fixture_close();
+}
+
+Test(pinned_nodes, send_what_has_waited_for_memory_before_what_comes_later)
+{
+	expect_events(0, 2);
+}
+
+Test(pinned_nodes, have_an_event_wait_that_lacks_memory_to_leave_by_loop_0)
+{
+	expect_events(1, 2);
+}
+
+Test(pinned_nodes, send_by_themselves_what_has_waited_for_memory)
+{
+	expect_events(2, 1);
 }
