@@ -116,11 +116,13 @@ void stranger_accept(struct stranger *stranger)
 
 void stranger_close(struct stranger *stranger)
 {
-	if (stranger->fd >= 0) {
-		cr_assert_eq(close(stranger->fd), 0);
-	}
+	/* The listener first: a dial that follows the end of the connection is refused, not reset.
+	 */
 	if (stranger->listener >= 0) {
 		cr_assert_eq(close(stranger->listener), 0);
+	}
+	if (stranger->fd >= 0) {
+		cr_assert_eq(close(stranger->fd), 0);
 	}
 	stranger->fd = -1;
 	stranger->listener = -1;
