@@ -111,7 +111,23 @@ class Test(planted.PlantedTest):
             self.describe(targets, tests)
             shutil.rmtree(self.path("build-test"), ignore_errors=True)
             _, _, log = self.run_it()
-            self.assertEqual(self.built(log, top), {"asan": ["app", "unit-x"], "tsan": ["app", "stress-x"], "debug": []}[name])
+            self.assertEqual(self.built(log, top), {"asan": ["app", "unit-x"], "tsan": ["app", "stress-x"],
+                                                    "debug": ["app", "unit-x", "stress-x", "cpp-x"]}[name])
+
+    def test_compiles_perf_and_the_examples_with_gcc_once_each(self):
+        for name, built in (("debug", ["app", "example", "unit-x"]), ("release", ["app", "speed"])):
+            top = os.path.join(self.root, "build-test", name)
+            targets = [{"id": target + "@exe", "build_by_default": target != "unit-x", "filename": [f"{top}/{target}"],
+                        "defined_in": f"{self.root}/{folder}/meson.build"}
+                       for target, folder in (("app", "apps"), ("example", "apps/examples"), ("speed", "perf"),
+                                              ("unit-x", "test"))]
+            suite, depends = ("unit", ["unit-x@exe"]) if name == "debug" else ("instructions", [])
+            self.describe(targets, [{"name": "x", "suite": ["gyre:" + suite], "depends": depends}])
+            shutil.rmtree(self.path("build-test"), ignore_errors=True)
+            self.assertEqual(self.built(self.run_it()[2], top), built)
+        shutil.rmtree(self.path("build-test"))
+        quick = self.run_it("--quick")[2]
+        self.assertEqual(self.built(quick, os.path.join(self.root, "build-test", "debug")), [])
 
     def test_lets_clang_leave_out_what_it_compiles_with_sanitizers(self):
         top = os.path.join(self.root, "build-test", "clang")
