@@ -390,22 +390,37 @@ int rig_open_tcp(struct rig *rig, const struct gyre_handler *const *handlers, vo
 
 /* ---- bytes ---- */
 
-static unsigned char byte_at(uint64_t position)
+/*
+ * The bytes come round after PERIOD of them, a prime: those of another place differ, unless it is
+ * whole periods away. They are in a table, with one more STRETCH of them: to compute each took a
+ * third of the time of the tests of channels.
+ */
+enum { PERIOD = 65521, STRETCH = 16384 };
+
+static unsigned char pattern[PERIOD + STRETCH];
+
+__attribute__((constructor)) static void draw_pattern(void)
 {
-	return (unsigned char)((position * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+	for (uint64_t i = 0; i < sizeof(pattern); i++) {
+		pattern[i] = (unsigned char)((i % PERIOD * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+	}
 }
 
 void rig_fill(unsigned char *bytes, size_t count, uint64_t position)
 {
-	for (size_t i = 0; i < count; i++) {
-		bytes[i] = byte_at(position + i);
+	for (size_t done = 0; done < count; done += STRETCH) {
+		size_t piece = count - done < STRETCH ? count - done : STRETCH;
+
+		memcpy(bytes + done, pattern + (position + done) % PERIOD, piece);
 	}
 }
 
 bool rig_check(const unsigned char *bytes, size_t count, uint64_t position)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (bytes[i] != byte_at(position + i)) {
+	for (size_t done = 0; done < count; done += STRETCH) {
+		size_t piece = count - done < STRETCH ? count - done : STRETCH;
+
+		if (memcmp(bytes + done, pattern + (position + done) % PERIOD, piece) != 0) {
 			return false;
 		}
 	}
