@@ -94,7 +94,7 @@ static GY_COLD void lack_stack(struct pass *pass, struct gyre_mail *mail)
 {
 	pass->budget--;
 	if (gy_house_keeps(pass->house, mail)) {
-		gy_house_keep(pass->house, &mail->node, &mail->node);
+		gy_house_keep(pass->house, mail);
 	} else {
 		gy_drop(pass->home, mail, gy_house_address(pass->house), GYRE_DROP_NO_MEMORY,
 			-ENOMEM);
@@ -283,6 +283,28 @@ bool gy_dispatch_one(struct gy_home *home, struct gy_house *house, enum gy_lane 
 	return pass.handled > 0;
 }
 
+/* Whether a notice has to wait for the memory of its handler's stack, in its place. */
+static GY_COLD bool lacks_memory(struct pass *pass, const struct gyre_mail *mail)
+{
+	struct gy_house *house = pass->house;
+
+	if (!gy_house_keeps(house, mail) ||
+	    gy_stack_make_scratch(pass->home, house->class_info->stack_class) != NULL) {
+		return false;
+	}
+	pass->budget--;
+	gy_house_retry_later(house, GY_CLOSED_BY_NOTICE_MEMORY);
+	return true;
+}
+
+/* Asked before a message leaves the count of what waits, and its place among urgent ones: what is
+ * kept is not to tell marks, and to be overtaken. */
+static inline bool must_wait(struct pass *pass, const struct gyre_mail *mail)
+{
+	return gy_unlikely(pass->home->scratch[pass->house->class_info->stack_class] == NULL) &&
+	       lacks_memory(pass, mail);
+}
+
 /* Runs a taken lane of a house with a limit: a message leaves the count before it is handled. */
 static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum gy_lane lane,
 						       struct gy_node *first, struct gy_node *last)
@@ -293,6 +315,9 @@ static __attribute__((noinline)) void run_bounded_lane(struct pass *pass, enum g
 	while (node != NULL && may_go_on(pass, lane)) {
 		struct gy_node *next = node->next;
 
+		if (must_wait(pass, gy_mail_of(node))) {
+			break;
+		}
 		gy_house_count_down(house, node, lane);
 		run_mail(pass, lane, gy_mail_of(node));
 		node = next;
@@ -411,6 +436,9 @@ static __attribute__((noinline)) void run_batched_lane(struct pass *pass, enum g
 		struct gy_node *next = node->next;
 		struct gyre_mail *mail = gy_mail_of(node);
 
+		if (must_wait(pass, mail)) {
+			break;
+		}
 		if (is_batched(house, lane, mail) && add_to_batch(pass, lane, &batch, mail)) {
 			node = next;
 		} else if (batch != NULL) {
@@ -476,14 +504,17 @@ static __attribute__((noinline)) void run_end(struct pass *pass, enum gy_lane la
 	gy_house_put(pass->home, house, mail, GY_LANE_EVENT);
 }
 
-/* Runs the first mail of a lane, or puts it into the batch. False if the batch was run instead,
- * which may have closed the lane. */
+/* Runs the first mail of a lane, or puts it into the batch. False if the batch was run instead, or
+ * the mail has to wait: the lane may be closed. */
 static __attribute__((noinline)) bool run_first(struct pass *pass, enum gy_lane lane,
 						struct gy_batch **batch, struct gyre_mail *mail)
 {
 	bool bounded = lane == GY_LANE_ASK || lane == GY_LANE_NOTICE;
 	bool is_end = mail->node.kind == GY_MAIL_EVENT;
 
+	if (bounded && !is_end && must_wait(pass, mail)) {
+		return false;
+	}
 	if (bounded && !is_end && is_batched(pass->house, lane, mail) &&
 	    add_to_batch(pass, lane, batch, mail)) {
 		return true;

@@ -39,7 +39,7 @@ void gy_home_retry_later(struct gy_home *home)
 	}
 }
 
-/* A house that is about to run, or away, is retried when the timer fires next. */
+/* A house that runs, or is away, is retried when the timer fires next. */
 static void retry_all(struct gy_timer *timer)
 {
 	struct gy_home *home = gy_container_of(timer, struct gy_home, retry_timer);
@@ -57,12 +57,12 @@ static void retry_all(struct gy_timer *timer)
 		if ((house->reasons & GY_CLOSED_BY_NO_MEMORY) == 0) {
 			continue;
 		}
-		if (house->status != GY_HOUSE_WAITING) {
+		if (house->status != GY_HOUSE_WAITING && house->status != GY_HOUSE_READY) {
 			more = true;
 			continue;
 		}
 		gy_house_remove_reason(house, GY_CLOSED_BY_NO_MEMORY);
-		if (gy_house_can_run(house)) {
+		if (house->status == GY_HOUSE_WAITING && gy_house_can_run(house)) {
 			gy_house_ready(house);
 		}
 	}
@@ -79,9 +79,10 @@ bool gy_house_keeps(const struct gy_house *house, const struct gyre_mail *mail)
 }
 
 /* One that is away tries again when it is back. */
-void gy_house_keep(struct gy_house *house, struct gy_node *first, struct gy_node *last)
+void gy_house_keep(struct gy_house *house, struct gyre_mail *mail)
 {
-	gy_house_put_first(house, GY_LANE_NOTICE, first, last);
+	gy_assert(house->limit == 0);
+	gy_house_put_first(house, GY_LANE_NOTICE, &mail->node, &mail->node);
 	if (!gy_house_is_away(house)) {
 		gy_house_retry_later(house, GY_CLOSED_BY_NOTICE_MEMORY);
 	}

@@ -12,9 +12,9 @@
 void gy_memory_retry_init(struct gy_home *home);
 /* Whether a mail that finds no memory for the stack of its handler is a notice to be kept. */
 GY_COLD bool gy_house_keeps(const struct gy_house *house, const struct gyre_mail *mail);
-/* Puts such notices, a list that a run has taken out of their lane, back to its head, and closes it
- * for a moment. */
-GY_COLD void gy_house_keep(struct gy_house *house, struct gy_node *first, struct gy_node *last);
+/* Puts such a notice, which has left its lane, back to the head of it, and closes the lane for a
+ * moment. Of a house that counts what waits it must not have left: see gy_house_retry_later(). */
+GY_COLD void gy_house_keep(struct gy_house *house, struct gyre_mail *mail);
 /* There is no memory for an event or for work of the channel floor, or for a notice: closes that
  * lane for a moment. @reason: one of GY_CLOSED_BY_NO_MEMORY. */
 GY_COLD void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason);

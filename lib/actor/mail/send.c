@@ -327,7 +327,7 @@ int gy_send_signal(struct gy_home *home, struct gyre_address to, const struct gy
 	}
 	mail = gy_mail_get(home, type);
 	if (mail == NULL) {
-		return -ENOMEM;
+		return type == &gy_type_stop && gy_is_here(home, to) ? -ESRCH : -ENOMEM;
 	}
 	mail->node.kind = (uint8_t)kind;
 	gy_mail_from_nobody(mail);

@@ -8,7 +8,6 @@
 
 #include "actor/mail/send.h"
 #include "actor/mail/tail.h"
-#include "actor/memory_retry.h"
 #include "actor/stack/stack.h"
 
 enum { COUNT_DEFAULT = 64 };
@@ -29,30 +28,11 @@ struct gy_batch *gy_batch_make(struct gy_house *house, bool asks)
 	return batch;
 }
 
-/* There is no memory to handle it. */
-static GY_COLD void keep_or_drop(struct gy_house *house, struct gy_batch *batch)
+static void drop_all(struct gy_house *house, struct gy_batch *batch)
 {
-	struct gy_node *first = NULL;
-	struct gy_node *last = NULL;
-
 	for (uint32_t i = 0; i < batch->count; i++) {
-		struct gyre_mail *mail = batch->mails[i];
-
-		if (!gy_house_keeps(house, mail)) {
-			gy_drop(house->home, mail, gy_house_address(house), GYRE_DROP_NO_MEMORY,
-				-ENOMEM);
-			continue;
-		}
-		mail->node.next = NULL;
-		if (first == NULL) {
-			first = &mail->node;
-		} else {
-			last->next = &mail->node;
-		}
-		last = &mail->node;
-	}
-	if (first != NULL) {
-		gy_house_keep(house, first, last);
+		gy_drop(house->home, batch->mails[i], gy_house_address(house), GYRE_DROP_NO_MEMORY,
+			-ENOMEM);
 	}
 	gy_sizes_put(&house->home->parts, batch, batch->size_class);
 }
@@ -63,7 +43,7 @@ uint32_t gy_batch_run(struct gy_house *house, struct gy_batch *batch)
 	struct gy_stack *stack = gy_stack_scratch(house->home, house);
 
 	if (stack == NULL) {
-		keep_or_drop(house, batch);
+		drop_all(house, batch);
 		return 0;
 	}
 	gy_assert(count > 0 && count <= batch->max);

@@ -442,8 +442,10 @@ void gy_datagram_stop(struct gy_datagram_group *group, uint32_t number)
 	struct gy_datagram_stand *stand = &group->stands[number];
 
 	gy_assert(number < group->count);
-	stand->group = group;
-	stand->stop.done = stopped;
+	if (stand->group == NULL) { /* else a loop may look at it that was told before */
+		stand->group = group;
+		stand->stop.done = stopped;
+	}
 	(void)gy_fetch_add(&group->references, 1); /* it may be done at once */
 	if (!gy_socket_entry_stop(group->homes, &stand->stop, stand->actor)) {
 		(void)gy_fetch_add(&group->references, -1U);

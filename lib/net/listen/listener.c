@@ -56,8 +56,10 @@ static void stopped(struct gy_socket_stop *stop)
 
 static void stop_one(struct gy_listener *listener, struct gy_listener_stand *stand)
 {
-	stand->listener = listener;
-	stand->stop.done = stopped;
+	if (stand->listener == NULL) { /* else a loop may look at it that was told before */
+		stand->listener = listener;
+		stand->stop.done = stopped;
+	}
 	(void)gy_fetch_add(&listener->references, 1); /* it may be done at once */
 	if (!gy_socket_entry_stop(listener->homes, &stand->stop, stand->acceptor)) {
 		(void)gy_fetch_add(&listener->references, -1U);

@@ -61,6 +61,24 @@ static int hear_batch(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static int hear_ask(struct gyre_stack *stack)
+{
+	trace('?');
+	return gyre_return(stack);
+}
+
+static int hear_mark(struct gyre_stack *stack)
+{
+	trace(gyre_message(stack, gyre_mailbox_mark)->high ? '+' : '-');
+	return gyre_return(stack);
+}
+
+static bool is_of_gyre(const struct gyre_type *type, const void *message)
+{
+	(void)message;
+	return type == &gyre_type_gyre_stream_opened;
+}
+
 static bool is_any(const struct gyre_type *type, const void *message)
 {
 	(void)type;
@@ -71,6 +89,8 @@ static bool is_any(const struct gyre_type *type, const void *message)
 static struct gyre_class class_of_test = { .name = "hearer",
 					   .frame_bytes = FRAME_BYTES,
 					   .behaviour = { .notice = hear,
+							  .ask = hear_ask,
+							  .event = hear_mark,
 							  .notice_batch = hear_batch } };
 
 static struct gyre_mail *make(char what)
@@ -157,7 +177,7 @@ Test(no_memory_notice, that_waits_counts_for_the_limit_of_its_mailbox)
 Test(no_memory_notice, of_a_batch_waits_if_it_is_of_gyres_own)
 {
 	class_of_test.batch_notices = is_any;
-	play_lack("aBcD", "(BD)", 0);
+	play_lack("aBcD", "(BcD)", 0);
 }
 
 Test(no_memory_notice, waits_if_it_may_be_an_element_that_was_asked_for)
@@ -188,4 +208,64 @@ Test(no_memory_notice, waits_as_long_as_there_is_no_memory)
 	lean_give_stacks_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	cr_expect_str_eq(traced, "A");
+}
+
+Test(no_memory_notice, that_waits_is_not_overtaken_by_a_later_urgent_one)
+{
+	struct gy_house *house;
+	struct gyre_mail *mails[] = { make('A'), make('B') };
+
+	class_of_test.urgent = is_of_gyre;
+	house = spawn();
+	lean_take_stacks();
+	heap_end_after(0);
+	put(house, mails[0]);
+	rig_turn(&lean_rig);
+	put(house, mails[1]);
+	cr_expect(heap_recover());
+	lean_give_stacks_back();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	cr_expect_str_eq(traced, "AB");
+}
+
+Test(no_memory_notice, tells_no_marks_while_it_waits)
+{
+	struct gy_house *house;
+	struct gyre_mail *mail = make('A');
+
+	class_of_test.mailbox_limit = 10;
+	class_of_test.mailbox_high = 1;
+	house = spawn();
+	lean_take_stacks();
+	heap_end_after(0);
+	put(house, mail);
+	for (int i = 0; i < 5; i++) {
+		rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	}
+	cr_expect(heap_recover());
+	lean_give_stacks_back();
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	cr_expect_str_eq(traced, "A+-");
+}
+
+Test(no_memory_notice, that_waited_is_handled_by_an_actor_that_is_asked_in_each_turn)
+{
+	struct gy_house *house = spawn();
+	struct gyre_mail *mail = make('A');
+
+	lean_take_stacks();
+	heap_end_after(0);
+	put(house, mail);
+	rig_turn(&lean_rig);
+	cr_expect(heap_recover());
+	lean_give_stacks_back();
+	for (int i = 0; i < 10 && strchr(traced, 'A') == NULL; i++) {
+		struct gyre_mail *ask = make('a');
+
+		ask->node.kind = GY_MAIL_ASK;
+		cr_expect_eq(gy_send(&lean_rig.home, gy_house_address(house), ask, GY_LANE_ASK), 0);
+		rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
+	}
+	cr_expect_not_null(strchr(traced, 'A'));
 }
