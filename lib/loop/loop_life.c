@@ -34,6 +34,7 @@ int gy_loop_init(struct gy_loop *loop, const struct gy_loop_options *options)
 	gy_meter_init(&loop->meter, &loop->clock, options->index);
 	gy_sizes_init(&loop->nodes, "mail");
 	gy_sizes_know_all(&loop->nodes);
+	gy_sizes_keep_apart(&loop->nodes);
 	loop->small_origin = gy_node_origin(loop->index, 0);
 	loop->small_new = gy_node_head(loop->small_origin, GY_NODE_NEW);
 	gy_loop_set_clock(loop, gy_clock_ns(&loop->clock), 0);

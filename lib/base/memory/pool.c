@@ -31,6 +31,12 @@ void gy_pool_know_all(struct gy_pool *pool)
 	pool->is_known = true;
 }
 
+void gy_pool_keep_apart(struct gy_pool *pool)
+{
+	gy_assert(pool->total == 0);
+	pool->is_apart = true;
+}
+
 void gy_pool_exchange(struct gy_pool *pool, uint32_t *existing)
 {
 	gy_assert(pool->total == 0 && !pool->is_known && existing != NULL);
@@ -110,6 +116,13 @@ void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg)
 
 /* ---- growing and shrinking ---- */
 
+/* What an object takes. */
+static uint32_t bytes_taken(const struct gy_pool *pool)
+{
+	return pool->is_apart && pool->object_bytes < 2 * GY_CACHE_LINE ? 2 * GY_CACHE_LINE
+									: pool->object_bytes;
+}
+
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 {
 	uint32_t total = gy_load_relaxed(&pool->total);
@@ -121,9 +134,9 @@ void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)
 		used = 0;
 	}
 	sum->used += used;
-	sum->used_bytes += (int64_t)used * pool->object_bytes;
+	sum->used_bytes += (int64_t)used * bytes_taken(pool);
 	sum->free += free_count;
-	sum->free_bytes += (uint64_t)free_count * pool->object_bytes;
+	sum->free_bytes += (uint64_t)free_count * bytes_taken(pool);
 }
 
 /* Of all pools that exchange objects. */
@@ -236,7 +249,7 @@ int gy_pool_grow(struct gy_pool *pool)
 		return -ENOMEM;
 	}
 	while (got < wanted) {
-		void *object = gy_memory_get_raw(pool->object_bytes);
+		void *object = gy_memory_get_raw(bytes_taken(pool));
 
 		if (object == NULL) {
 			break;

@@ -30,6 +30,7 @@ struct gy_pool {
 	uint32_t object_bytes;
 	bool used;     /* something was taken since the last trim */
 	bool is_known; /* @all is kept */
+	bool is_apart; /* none has another in its pair of cache lines */
 	uint64_t grown;
 	void **all; /* every object of @total, where somebody wants to know what was lost */
 	const char *name;
@@ -51,6 +52,13 @@ void gy_pool_init(struct gy_pool *pool, const char *name, size_t object_bytes);
  * this pool, and to no other.
  */
 void gy_pool_know_all(struct gy_pool *pool);
+
+/*
+ * Makes an empty pool keep its objects apart, for those which other threads write to: processors
+ * fetch the line beside one that they want, so two objects of a line each that lie side by side go
+ * to and fro between two threads as one. Takes as much memory again for objects of one line.
+ */
+void gy_pool_keep_apart(struct gy_pool *pool);
 
 /* Has an empty pool exchange objects with all others that have the same @existing, an atomic count
  * of their objects. */

@@ -24,6 +24,13 @@ void gy_sizes_know_all(struct gy_sizes *sizes)
 	}
 }
 
+void gy_sizes_keep_apart(struct gy_sizes *sizes)
+{
+	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {
+		gy_pool_keep_apart(&sizes->pools[i]);
+	}
+}
+
 void gy_sizes_each_lost(struct gy_sizes *sizes, gy_lost_fn lost, void *arg)
 {
 	for (uint32_t i = 0; i < GY_SIZES_COUNT; i++) {

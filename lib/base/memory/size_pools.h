@@ -25,6 +25,8 @@ void gy_sizes_exchange(struct gy_sizes *sizes, uint32_t existing[GY_SIZES_COUNT]
 /* gy_pool_know_all() and gy_pool_each_lost() for each. */
 void gy_sizes_know_all(struct gy_sizes *sizes);
 void gy_sizes_each_lost(struct gy_sizes *sizes, gy_lost_fn lost, void *arg);
+/* gy_pool_keep_apart() for each. */
+void gy_sizes_keep_apart(struct gy_sizes *sizes);
 /* Returns how many objects were still out: see gy_pool_fini(). */
 int32_t gy_sizes_fini(struct gy_sizes *sizes);
 /* gy_pool_trim() for each pool. Returns whether it should be called again. */

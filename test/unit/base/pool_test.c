@@ -112,6 +112,31 @@ Test(pool, of_small_objects_doubles_up_to_8_kib_and_grows_by_32_kib_at_most)
 	check_growth(128, 64, 256);
 }
 
+Test(pool, keeps_objects_of_a_line_in_pairs_of_their_own)
+{
+	struct gy_pool_use use = { 0 };
+	struct gy_pool apart;
+
+	gy_pool_init(&apart, "test", GY_CACHE_LINE);
+	gy_pool_keep_apart(&apart);
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		objects[i] = gy_pool_get(&apart);
+		for (uint32_t k = 0; k < i; k++) {
+			uintptr_t one = (uintptr_t)objects[i];
+			uintptr_t other = (uintptr_t)objects[k];
+
+			cr_assert_geq(one > other ? one - other : other - one,
+				      2 * (uintptr_t)GY_CACHE_LINE);
+		}
+	}
+	gy_pool_use_add(&apart, &use);
+	cr_assert_eq(use.used_bytes, (int64_t)OBJECTS * 2 * GY_CACHE_LINE);
+	for (uint32_t i = 0; i < OBJECTS; i++) {
+		gy_pool_put(&apart, objects[i]);
+	}
+	cr_assert_eq(gy_pool_fini(&apart), 0);
+}
+
 Test(pool, is_trimmed_to_ten_at_the_second_look_without_use)
 {
 	get_all(OBJECTS);
