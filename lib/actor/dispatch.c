@@ -298,7 +298,7 @@ static GY_COLD bool lacks_memory(struct pass *pass, const struct gyre_mail *mail
 }
 
 /* Asked before a message leaves the count of what waits, and its place among urgent ones: what is
- * kept is not to tell marks, and to be overtaken. */
+ * kept neither tells marks nor is overtaken. */
 static inline bool must_wait(struct pass *pass, const struct gyre_mail *mail)
 {
 	return gy_unlikely(pass->home->scratch[pass->house->class_info->stack_class] == NULL) &&

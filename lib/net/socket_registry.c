@@ -114,16 +114,18 @@ static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 	stop->done(stop);
 }
 
-bool gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
-			  struct gyre_address actor)
+void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
+			  struct gyre_address actor, void (*done)(struct gy_socket_stop *stop),
+			  uint32_t *references)
 {
 	if (gyre_address_is_nobody(actor) || !gyre_address_is_nobody(stop->actor)) {
-		return false;
+		return;
 	}
+	(void)gy_fetch_add(references, 1); /* it may be done at once */
 	stop->actor = actor;
+	stop->done = done;
 	stop->task = (struct gy_task){ .embedded = true, .run = carry_out_stop };
 	gy_loop_post_task(&homes->homes[actor.loop].loop, &stop->task);
-	return true;
 }
 
 /* ---- passing ---- */

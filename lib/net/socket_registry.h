@@ -58,9 +58,11 @@ struct gy_socket_stop {
 	struct gyre_address actor;		   /* nobody until the order was given */
 	void (*done)(struct gy_socket_stop *stop); /* on the loop of the actor */
 };
-/* Gives the order, unless it was before; with the mutex. Returns whether @done will be called. */
-bool gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
-			  struct gyre_address actor);
+/* Gives the order, unless it was before, and adds one to @references, which @done is to give back;
+ * with the mutex. */
+void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
+			  struct gyre_address actor, void (*done)(struct gy_socket_stop *stop),
+			  uint32_t *references);
 
 /* ---- for the floor above; without the mutex ---- */
 

@@ -306,9 +306,9 @@ void gy_fail_ask(struct gy_home *home, struct gyre_mail *ask, int error)
 static bool stop_here(struct gy_home *home, struct gyre_address to)
 {
 	struct gy_house *house =
-		gy_is_here(home, to) ? gy_house_find(home, to.slot, to.cookie) : NULL;
+		gy_is_here(home, to) ? gy_house_find_occupied(home, to.slot, to.cookie) : NULL;
 
-	if (house == NULL || !gy_house_is_occupied(house)) {
+	if (house == NULL) {
 		return false;
 	}
 	gy_count(&home->counters.sent, 1);

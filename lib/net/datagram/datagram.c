@@ -179,6 +179,7 @@ static int make_group(struct setup *setup)
 		.shared = setup->passed != NULL,
 	};
 	for (uint32_t i = 0; i < count; i++) {
+		group->stands[i].group = group;
 		fds[i] = -1;
 	}
 	gy_list_init(&group->entry.item);

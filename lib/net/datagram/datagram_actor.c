@@ -442,14 +442,7 @@ void gy_datagram_stop(struct gy_datagram_group *group, uint32_t number)
 	struct gy_datagram_stand *stand = &group->stands[number];
 
 	gy_assert(number < group->count);
-	if (stand->group == NULL) { /* else a loop may look at it that was told before */
-		stand->group = group;
-		stand->stop.done = stopped;
-	}
-	(void)gy_fetch_add(&group->references, 1); /* it may be done at once */
-	if (!gy_socket_entry_stop(group->homes, &stand->stop, stand->actor)) {
-		(void)gy_fetch_add(&group->references, -1U);
-	}
+	gy_socket_entry_stop(group->homes, &stand->stop, stand->actor, stopped, &group->references);
 }
 
 static void stop_others(struct gy_datagram_group *group)

@@ -56,14 +56,8 @@ static void stopped(struct gy_socket_stop *stop)
 
 static void stop_one(struct gy_listener *listener, struct gy_listener_stand *stand)
 {
-	if (stand->listener == NULL) { /* else a loop may look at it that was told before */
-		stand->listener = listener;
-		stand->stop.done = stopped;
-	}
-	(void)gy_fetch_add(&listener->references, 1); /* it may be done at once */
-	if (!gy_socket_entry_stop(listener->homes, &stand->stop, stand->acceptor)) {
-		(void)gy_fetch_add(&listener->references, -1U);
-	}
+	gy_socket_entry_stop(listener->homes, &stand->stop, stand->acceptor, stopped,
+			     &listener->references);
 }
 
 static void leave_all(struct gy_socket_entry *entry)
@@ -138,6 +132,7 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	fds = (int *)(void *)&listener->stands[max];
 	listener->stands_max = max;
 	for (uint32_t i = 0; i < max; i++) {
+		listener->stands[i].listener = listener;
 		fds[i] = -1;
 	}
 	listener->entry = (struct gy_socket_entry){

@@ -127,6 +127,18 @@ static void put(struct gy_house *house, struct gyre_mail *mail)
 	cr_expect_eq(gy_send(&lean_rig.home, gy_house_address(house), mail, GY_LANE_NOTICE), 0);
 }
 
+static void take_memory(void)
+{
+	lean_take_stacks();
+	heap_end_after(0);
+}
+
+static void give_memory_back(void)
+{
+	cr_expect(heap_recover(), "nothing was lacking");
+	lean_give_stacks_back();
+}
+
 /* Sends what @sent says while there is no memory, and expects what is heard when there is. */
 static void play_lack(const char *sent, const char *heard, uint32_t waiting)
 {
@@ -143,8 +155,7 @@ static void play_lack(const char *sent, const char *heard, uint32_t waiting)
 	for (size_t i = 0; i < count; i++) {
 		mails[i] = make(sent[i]);
 	}
-	lean_take_stacks();
-	heap_end_after(0);
+	take_memory();
 	for (size_t i = 0; i < count; i++) {
 		put(house, mails[i]);
 	}
@@ -154,8 +165,7 @@ static void play_lack(const char *sent, const char *heard, uint32_t waiting)
 	cr_expect_str_eq(new, "");
 	cr_expect_eq(house->status, GY_HOUSE_WAITING, "it spins");
 	cr_expect_eq(house->waiting, waiting);
-	cr_expect(heap_recover(), "nothing was lacking");
-	lean_give_stacks_back();
+	give_memory_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	cr_expect_str_eq(new, heard);
 	cr_expect_eq(*dropped, lost);
@@ -196,16 +206,14 @@ Test(no_memory_notice, waits_as_long_as_there_is_no_memory)
 	struct gy_house *house = spawn();
 	struct gyre_mail *mail = make('A');
 
-	lean_take_stacks();
-	heap_end_after(0);
+	take_memory();
 	put(house, mail);
 	for (int i = 0; i < 3; i++) {
 		rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 		cr_expect_eq(house->status, GY_HOUSE_WAITING);
 		cr_expect_str_eq(traced, "");
 	}
-	cr_expect(heap_recover());
-	lean_give_stacks_back();
+	give_memory_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	cr_expect_str_eq(traced, "A");
 }
@@ -217,13 +225,11 @@ Test(no_memory_notice, that_waits_is_not_overtaken_by_a_later_urgent_one)
 
 	class_of_test.urgent = is_of_gyre;
 	house = spawn();
-	lean_take_stacks();
-	heap_end_after(0);
+	take_memory();
 	put(house, mails[0]);
 	rig_turn(&lean_rig);
 	put(house, mails[1]);
-	cr_expect(heap_recover());
-	lean_give_stacks_back();
+	give_memory_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	cr_expect_str_eq(traced, "AB");
 }
@@ -236,14 +242,12 @@ Test(no_memory_notice, tells_no_marks_while_it_waits)
 	class_of_test.mailbox_limit = 10;
 	class_of_test.mailbox_high = 1;
 	house = spawn();
-	lean_take_stacks();
-	heap_end_after(0);
+	take_memory();
 	put(house, mail);
 	for (int i = 0; i < 5; i++) {
 		rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	}
-	cr_expect(heap_recover());
-	lean_give_stacks_back();
+	give_memory_back();
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	rig_pass(&lean_rig, GYRE_MILLISECONDS(2));
 	cr_expect_str_eq(traced, "A+-");
@@ -254,12 +258,10 @@ Test(no_memory_notice, that_waited_is_handled_by_an_actor_that_is_asked_in_each_
 	struct gy_house *house = spawn();
 	struct gyre_mail *mail = make('A');
 
-	lean_take_stacks();
-	heap_end_after(0);
+	take_memory();
 	put(house, mail);
 	rig_turn(&lean_rig);
-	cr_expect(heap_recover());
-	lean_give_stacks_back();
+	give_memory_back();
 	for (int i = 0; i < 10 && strchr(traced, 'A') == NULL; i++) {
 		struct gyre_mail *ask = make('a');
 
