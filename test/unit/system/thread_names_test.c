@@ -6,6 +6,7 @@
 #include <gyre/offload.h>
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,14 @@ static uint32_t threads_called(const char *wanted)
 	}
 	(void)closedir(tasks);
 	return count;
+}
+
+/* A thread names itself, and the start of a system waits for its loops, not for the log. */
+static void wait_for_thread_called(const char *wanted)
+{
+	while (threads_called(wanted) == 0) {
+		(void)sched_yield();
+	}
 }
 
 static int look(struct gyre_work *work)
@@ -70,6 +79,7 @@ Test(thread_names, say_what_each_thread_is)
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
 	cr_expect_eq(threads_called("gyre-loop-0"), 1);
 	cr_expect_eq(threads_called("gyre-loop-1"), 1);
+	wait_for_thread_called("gyre-log");
 	cr_expect_eq(threads_called("gyre-log"), 1);
 	cr_expect_eq(threads_called("gyre-rcu"), 1);
 	(void)spawn_outside(&class, 1);
