@@ -136,7 +136,7 @@ static int run_local(const struct ask_options *options, uint64_t *ret_asks, uint
 		return r;
 	}
 	make_actors(actors, ask_local, serve_local);
-	bare_loop_init(&loop, (size_t)options->outstanding + 1);
+	bare_loop_init(&loop, (size_t)options->outstanding + 1, BARE_LINE_BYTES);
 	for (int64_t i = 0; i < options->outstanding; i++) {
 		struct bare_mail *ask = bare_get(&loop);
 

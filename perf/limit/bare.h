@@ -18,6 +18,7 @@
 enum {
 	BARE_QUOTA = 256,
 	BARE_LINE_BYTES = 64,
+	BARE_PAIR_BYTES = 128, /* what a processor fetches at once */
 };
 
 struct bare_actor;
@@ -134,19 +135,32 @@ static inline bool bare_run_next(struct bare_loop *loop)
 	return true;
 }
 
-/* Makes a loop whose pool holds @pool_count mails. The memory lives as long as the program. */
-static inline void bare_loop_init(struct bare_loop *loop, size_t pool_count)
+/*
+ * Makes @count free mails, one in each @stride_bytes: BARE_LINE_BYTES, or BARE_PAIR_BYTES where
+ * neighbours would go to and fro between threads as one. The memory lives as long as the program.
+ */
+static inline struct bare_mail *bare_mails_create(size_t count, size_t stride_bytes)
 {
-	struct bare_mail *mails = aligned_alloc(BARE_LINE_BYTES, pool_count * sizeof(*mails));
+	char *memory = aligned_alloc(BARE_PAIR_BYTES, (count + 1) * BARE_PAIR_BYTES);
+	struct bare_mail *first = NULL;
 
-	if (mails == NULL) {
+	if (memory == NULL) {
 		abort();
 	}
-	*loop = (struct bare_loop){ 0 };
-	loop->ready_link = &loop->ready;
-	for (size_t i = pool_count; i > 0; i--) {
-		bare_put(loop, &mails[i - 1]);
+	for (size_t i = count; i > 0; i--) {
+		struct bare_mail *mail = (struct bare_mail *)(void *)(memory + i * stride_bytes);
+
+		mail->next = first;
+		first = mail;
 	}
+	return first;
+}
+
+/* Makes a loop whose pool holds @pool_count mails, made as bare_mails_create() says. */
+static inline void bare_loop_init(struct bare_loop *loop, size_t pool_count, size_t stride_bytes)
+{
+	*loop = (struct bare_loop){ .free = bare_mails_create(pool_count, stride_bytes) };
+	loop->ready_link = &loop->ready;
 }
 
 /* Makes @count actors that send round in a ring. The memory lives as long as the program. */

@@ -96,13 +96,7 @@ static void make_mails(void)
 {
 	size_t count = (size_t)options.window + 2 * (size_t)SHOW_EVERY;
 
-	mails = aligned_alloc(BARE_LINE_BYTES, count * sizeof(*mails));
-	if (mails == NULL) {
-		abort();
-	}
-	for (size_t i = 0; i < count; i++) {
-		mails[i].next = i + 1 < count ? &mails[i + 1] : NULL;
-	}
+	mails = bare_mails_create(count, BARE_PAIR_BYTES);
 }
 
 static int run(uint64_t *ret_ns)
@@ -126,7 +120,6 @@ static int run(uint64_t *ret_ns)
 	}
 	*ret_ns = perf_now_ns() - start_ns;
 	(void)pthread_join(sender, NULL);
-	free(mails);
 	return 0;
 }
 

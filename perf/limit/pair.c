@@ -88,7 +88,7 @@ void pair_init(struct pair *pair, size_t in_flight, bool chains)
 	for (int i = 0; i < 2; i++) {
 		struct pair_side *side = &pair->sides[i];
 
-		bare_loop_init(&side->loop, pool_count);
+		bare_loop_init(&side->loop, pool_count, BARE_PAIR_BYTES);
 		side->loop.user = side;
 		side->other = &pair->sides[1 - i];
 		side->chains = chains;

@@ -69,7 +69,7 @@ static int run_local(const struct ring_options *options, uint64_t *ret_hops, uin
 	if (r < 0) {
 		return r;
 	}
-	bare_loop_init(&loop, (size_t)options->messages + 1);
+	bare_loop_init(&loop, (size_t)options->messages + 1, BARE_LINE_BYTES);
 	for (int64_t i = 0; i < options->messages; i++) {
 		struct bare_mail *mail = bare_get(&loop);
 
