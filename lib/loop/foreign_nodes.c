@@ -101,6 +101,15 @@ static void free_chains(struct chain_head *head)
 	}
 }
 
+/* What a node takes. The smallest has a pair of cache lines to itself, as in a loop's own pools:
+ * see gy_pool_keep_apart(). */
+static size_t bytes_of(uint8_t size_class)
+{
+	size_t bytes = gy_sizes_bytes(size_class);
+
+	return bytes < 2 * GY_CACHE_LINE ? 2 * GY_CACHE_LINE : bytes;
+}
+
 /* ---- homes ---- */
 
 /* Returns false if the thread of the pool has ended. */
@@ -120,7 +129,7 @@ static bool push(struct chain_head **home, struct chain_head *head)
 static void put_home(struct gy_foreign_pool *pool, struct gy_node *first, uint32_t count)
 {
 	struct chain_head *head = (struct chain_head *)(void *)first;
-	int64_t bytes = (int64_t)(count * gy_sizes_bytes(first->size_class));
+	int64_t bytes = (int64_t)(count * bytes_of(first->size_class));
 	int64_t home_bytes;
 
 	if (gy_unlikely(pool == NULL)) {
@@ -152,8 +161,7 @@ static bool fetch(struct gy_foreign_pool *pool, uint8_t size_class)
 	if (head == NULL) {
 		return false;
 	}
-	(void)gy_add_relaxed(&pool->home_bytes,
-			     -(int64_t)(head->count * gy_sizes_bytes(size_class)));
+	(void)gy_add_relaxed(&pool->home_bytes, -(int64_t)(head->count * bytes_of(size_class)));
 	gy_assert(pool->mine.free[size_class] == NULL && pool->mine.free_count[size_class] == 0);
 	pool->mine.free[size_class] = &head->node;
 	pool->mine.free_count[size_class] = (uint16_t)head->count;
@@ -168,7 +176,7 @@ static struct chain_head *clear(struct gy_foreign_pool *pool, uint8_t size_class
 	int64_t bytes = 0;
 
 	for (struct chain_head *head = top; head != NULL; head = head->link) {
-		bytes += (int64_t)(head->count * gy_sizes_bytes(size_class));
+		bytes += (int64_t)(head->count * bytes_of(size_class));
 	}
 	(void)gy_add_relaxed(&pool->home_bytes, -bytes);
 	return top;
@@ -351,7 +359,7 @@ static struct gy_node *make_node(const struct gy_foreign_mine *mine, uint8_t siz
 				 size_t bytes)
 {
 	size_t all_bytes = gy_sizes_bytes(size_class);
-	struct gy_node *node = (struct gy_node *)gy_memory_get_raw(all_bytes);
+	struct gy_node *node = (struct gy_node *)gy_memory_get_raw(bytes_of(size_class));
 
 	if (node != NULL) {
 		node->ahead = 0;
