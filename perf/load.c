@@ -24,6 +24,7 @@ struct load_options {
 	int64_t connections;
 	int64_t size_bytes;
 	int64_t depth;
+	int64_t rate;
 	int64_t cpu;
 	int64_t server_pid;
 	uint64_t duration_ns;
@@ -143,6 +144,7 @@ static void report(const struct load_options *options, const struct load_client 
 	perf_report_number(&report, "connections", (double)options->connections);
 	perf_report_number(&report, "size_bytes", (double)options->size_bytes);
 	perf_report_number(&report, "depth", (double)options->depth);
+	perf_report_number(&report, "rate", (double)options->rate);
 	perf_report_number(&report, "requests", (double)counts->requests);
 	perf_report_number(&report, "requests_total",
 			   (double)(client->counts.requests + measurement->requests_before));
@@ -166,6 +168,10 @@ static void parse(struct load_options *options, int argc, char **argv)
 		  NULL },
 		{ "depth", PERF_OPTION_NUMBER, "requests under way on each connection",
 		  &options->depth, 1, 1024, NULL },
+		{ "rate", PERF_OPTION_NUMBER,
+		  "requests a second, whose times count from when they are due; 0: each reply "
+		  "makes room for the next",
+		  &options->rate, 0, 10000000, NULL },
 		{ "duration", PERF_OPTION_SECONDS, "seconds to measure", &options->duration_ns, 0,
 		  0, NULL },
 		{ "warmup", PERF_OPTION_SECONDS, "seconds before that", &options->warmup_ns, 0, 0,
@@ -180,7 +186,7 @@ static void parse(struct load_options *options, int argc, char **argv)
 		{ "json", PERF_OPTION_FLAG, "print one JSON object", &options->json, 0, 0, NULL },
 	};
 
-	perf_options_parse(argc, argv, "A closed-loop load generator for echo servers.", table,
+	perf_options_parse(argc, argv, "A load generator for echo servers.", table,
 			   sizeof(table) / sizeof(table[0]));
 }
 
@@ -202,6 +208,11 @@ int main(int argc, char **argv)
 	int r;
 
 	parse(&options, argc, argv);
+	if (options.rate > 0 && (options.depth != 1 || options.block)) {
+		(void)fprintf(stderr,
+			      "load: --rate is for --depth 1, and polls: without --block\n");
+		return 2;
+	}
 	r = perf_pin((int)options.cpu);
 	if (r < 0) {
 		return perf_fail("cannot run on that CPU", r);
@@ -212,6 +223,7 @@ int main(int argc, char **argv)
 					 .connections = (uint32_t)options.connections,
 					 .size_bytes = (uint32_t)options.size_bytes,
 					 .depth = (uint32_t)options.depth,
+					 .rate = (uint32_t)options.rate,
 					 .verify = options.verify,
 					 .block = options.block },
 		&client);

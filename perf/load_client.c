@@ -92,6 +92,26 @@ static void fail(struct load_client *client, struct load_connection *connection)
 	}
 }
 
+static void add_idle(struct load_client *client, struct load_connection *connection)
+{
+	connection->next_idle = NULL;
+	*client->idle_link = connection;
+	client->idle_link = &connection->next_idle;
+}
+
+static struct load_connection *take_idle(struct load_client *client)
+{
+	struct load_connection *connection = client->idle;
+
+	if (connection != NULL) {
+		client->idle = connection->next_idle;
+		if (client->idle == NULL) {
+			client->idle_link = &client->idle;
+		}
+	}
+	return connection;
+}
+
 /* Adds @count requests to those under way. */
 static void begin(struct load_client *client, struct load_connection *connection, uint32_t count)
 {
@@ -135,7 +155,9 @@ static void replied(struct load_client *client, struct load_connection *connecti
 	for (uint32_t i = 0; i < whole; i++) {
 		end_oldest(client, connection);
 	}
-	if (whole > 0 && !client->draining) {
+	if (whole > 0 && client->settings.rate > 0) {
+		add_idle(client, connection);
+	} else if (whole > 0 && !client->draining) {
 		begin(client, connection, whole);
 	}
 }
@@ -173,6 +195,27 @@ static void sent(struct load_client *client, struct load_connection *connection,
 	}
 }
 
+/* When the next request of the rate is to be sent, from which its time counts. */
+static uint64_t due_ns(const struct load_client *client)
+{
+	return client->start_ns + client->begun * UINT64_C(1000000000) / client->settings.rate;
+}
+
+/* A request that is due waits for a connection that has none. */
+static void begin_due(struct load_client *client)
+{
+	struct load_connection *connection;
+
+	client->now_ns = perf_now_ns();
+	while (client->now_ns >= due_ns(client) && (connection = take_idle(client)) != NULL) {
+		if (!connection->broken) {
+			connection->started_ns[0] = due_ns(client);
+			client->begun++;
+			begin(client, connection, 1);
+		}
+	}
+}
+
 static void enter(struct load_client *client)
 {
 	struct __kernel_timespec timeout = { .tv_nsec = BLOCK_NS };
@@ -198,6 +241,9 @@ void load_client_turn(struct load_client *client)
 	unsigned int count = 0;
 	unsigned int head;
 
+	if (client->settings.rate > 0 && !client->draining) {
+		begin_due(client);
+	}
 	enter(client);
 	client->now_ns = perf_now_ns();
 	io_uring_for_each_cqe(&client->ring, head, cqe)
@@ -223,6 +269,8 @@ void load_client_start(struct load_client *client)
 	uint32_t depth = client->settings.depth;
 
 	client->now_ns = perf_now_ns();
+	client->start_ns = client->now_ns;
+	client->idle_link = &client->idle;
 	for (uint32_t i = 0; i < client->settings.connections; i++) {
 		struct load_connection *connection = client->connections[i];
 
@@ -230,7 +278,11 @@ void load_client_start(struct load_client *client)
 			connection->started_ns[j] = client->now_ns;
 		}
 		arm_receive(client, connection);
-		begin(client, connection, depth);
+		if (client->settings.rate > 0) {
+			add_idle(client, connection);
+		} else {
+			begin(client, connection, depth);
+		}
 	}
 }
 

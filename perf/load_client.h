@@ -22,6 +22,7 @@ struct load_settings {
 	uint32_t connections;
 	uint32_t size_bytes; /* of a request and its reply */
 	uint32_t depth;	     /* requests under way on each connection */
+	uint32_t rate;	     /* with depth 1: requests a second over all; 0 for no pause */
 	bool verify;	     /* compare the contents, not only the count of bytes */
 	bool block;	     /* sleep for completions rather than spin */
 };
@@ -42,6 +43,7 @@ struct load_connection {
 	uint32_t oldest; /* index into @started_ns */
 	bool sending;
 	bool broken;
+	struct load_connection *next_idle;
 	uint64_t started_ns[]; /* of the requests under way, @depth of them */
 };
 
@@ -52,8 +54,12 @@ struct load_client {
 	char *memory;
 	char *pattern;
 	struct load_connection **connections;
-	uint32_t open;	      /* connections that work */
-	uint32_t outstanding; /* requests under way */
+	uint32_t open;		      /* connections that work */
+	uint32_t outstanding;	      /* requests under way */
+	struct load_connection *idle; /* with a rate: has none, the longest such first */
+	struct load_connection **idle_link;
+	uint64_t start_ns;
+	uint64_t begun; /* with a rate: requests since then */
 	uint64_t now_ns;
 	bool draining; /* no more requests are to be sent */
 	struct load_counts counts;
@@ -67,7 +73,7 @@ void load_client_destroy(struct load_client *client);
 /* Puts a receive buffer into the ring, at first or again. */
 void load_client_give_buffer(struct load_client *client, uint16_t buffer);
 
-/* Sends the first requests of every connection. */
+/* Sends the first requests of every connection, or begins to send those of the rate. */
 void load_client_start(struct load_client *client);
 
 /* Submits, reaps, and answers each reply with the next request. @client->now_ns is read at its end.

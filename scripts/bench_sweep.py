@@ -42,12 +42,12 @@ def actors(name, program, full_count, count_option, options, metrics):
     return Rig(name, measure, metrics, program)
 
 
-def echo(name, connections, size, depth, metrics):
+def echo(name, connections, size, depth, metrics, server=(), load=()):
     def measure(words):
         return measure_server(
             "apps/gyre-echo",
-            lambda place: ["--bind", place.gyre, "--loops", 1, "--cpus", 0, "--summary", *words], Tcp,
-            "perf/load", ["--connections", connections, "--size", size, "--depth", depth])
+            lambda place: ["--bind", place.gyre, "--loops", 1, "--cpus", 0, "--summary", *server, *words], Tcp,
+            "perf/load", ["--connections", connections, "--size", size, "--depth", depth, *load])
 
     return Rig(name, measure, metrics, "apps/gyre-echo")
 
@@ -83,6 +83,8 @@ UDP = Rig("UDP echo, 10 senders, 1,400 bytes, 32 as one", datagrams,
            Metric("server_cpu_ns_per_datagram", "ns server CPU/datagram")), "apps/gyre-echo")
 ONE = echo("TCP echo, 1 connection, 64 bytes, depth 1", 1, 64, 1, SERVED)
 SMALL = echo("TCP echo, 500 connections, 64 bytes, depth 1", 500, 64, 1, SERVED)
+PACED = echo("TCP echo, 50 connections, 64 bytes, 80,000 requests a second, no spinning", 50, 64, 1,
+             (*SERVED, Metric("p50_ns", "p50, µs", 1e-3)), ["--spin", "never"], ["--rate", 80_000])
 LARGE = echo("TCP echo, 50 connections, 16 KiB, depth 16", 50, 16384, 16, SERVED)
 
 # The benchmark that shows an option, and the values it is worth trying beside the default.
@@ -96,6 +98,7 @@ SWEEPS = {
     "high_replies": (ASK, ["1", "2", "64", "1000"]),
     "io_ratio": (NODES, ["10", "50", "90"]),
     "min_budget_ns": (NODES, ["10000", "100000", "500000", "5000000"]),
+    "min_wait_ns": (PACED, ["-1", "50000", "100000", "200000"]),
     "receive_buffers": (SMALL, ["shared", "whole"]),
     "ring_entries": (SMALL, ["64", "256", "1024", "4096"]),
     "run_budget": (RING, ["1", "4", "16", "64", "256", "1024"]),

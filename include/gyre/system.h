@@ -23,6 +23,8 @@ struct gyre_offload_pool;
 #define GYRE_STALL_NEVER INT64_C(-1)
 /** GYRE_MEMORY_LIMIT_NEVER - take in as much as ever, however short memory is */
 #define GYRE_MEMORY_LIMIT_NEVER INT64_C(-1)
+/** GYRE_MIN_WAIT_NEVER - a loop that sleeps wakes for the first that comes */
+#define GYRE_MIN_WAIT_NEVER INT64_C(-1)
 /** GYRE_ZERO_COPY_NEVER - copy all output into the kernel */
 #define GYRE_ZERO_COPY_NEVER INT64_C(-1)
 /** GYRE_OPTION_WHY_BYTES - room for what gyre_system_option_set() has to say */
@@ -189,6 +191,11 @@ typedef void (*gyre_started_fn)(struct gyre_system *system, void *arg);
  * @offload_pools_count: how many, at most GYRE_OFFLOAD_POOLS_MAX
  * @engine: what does the input and output, see enum gyre_engine. All loops have the same; read back
  *   by gyre_system_resolved_options() it is GYRE_ENGINE_IO_URING or GYRE_ENGINE_EPOLL
+ * @min_wait_ns: for how long a loop that goes to sleep stays asleep though something has come, so
+ *   as to be woken once for several: GYRE_MIN_WAIT_NEVER, 1000 to 1e6, in whole microseconds. It
+ *   wakes earlier when 16 completions are there, or for a timer; after that time it wakes for the
+ *   first that comes. Input, mail of other threads and orders to stop may all be later by as much.
+ *   Without effect on epoll, on kernels before 6.12, and on the first loop where @embedded
  *
  * A handler that has run for a quarter of @stall_ns or more is interrupted now and then by a
  * signal, which gyre takes for itself while such a system runs: the first from SIGRTMIN + 5 on that
@@ -249,6 +256,7 @@ struct gyre_system_options {
 	uint32_t offload_pools_count;
 	uint32_t loops_pinned;
 	enum gyre_engine engine;
+	int64_t min_wait_ns;
 };
 
 /** gyre_system_option_set_sized() - gyre_system_option_set() with the size in the program */

@@ -5,6 +5,8 @@
 #ifndef GY_RING_KERNEL_H
 #define GY_RING_KERNEL_H
 
+#include <stdint.h>
+
 #ifndef IORING_CQE_F_BUF_MORE
 #define IORING_CQE_F_BUF_MORE (1U << 4) /* 6.12 */
 #endif
@@ -17,8 +19,18 @@
 #define GY_KERNEL_OP_FTRUNCATE		55	   /* IORING_OP_FTRUNCATE, 6.9 */
 #define GY_KERNEL_OP_READV_FIXED	60	   /* IORING_OP_READV_FIXED, 6.15 */
 
+#define GY_KERNEL_FEAT_MIN_TIMEOUT (1U << 15) /* IORING_FEAT_MIN_TIMEOUT, 6.12 */
+
 #define GY_KERNEL_FEAT_NO_IOWAIT  (1U << 17) /* IORING_FEAT_NO_IOWAIT, 6.15 */
 #define GY_KERNEL_ENTER_NO_IOWAIT (1U << 7)  /* IORING_ENTER_NO_IOWAIT, 6.15 */
+
+/* struct io_uring_getevents_arg of 6.12: what was padding is the least time to wait. */
+struct gy_kernel_wait {
+	uint64_t signals;
+	uint32_t signals_bytes;
+	uint32_t min_wait_us;
+	uint64_t timeout; /* the address of a struct __kernel_timespec, 0 for none */
+};
 
 /* A system call, of one number on all machines. */
 #define GY_KERNEL_CACHESTAT 451 /* SYS_cachestat, 6.5 */

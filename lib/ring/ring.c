@@ -28,6 +28,9 @@ enum {
 	FETCH_AHEAD = 3, /* completions; a line takes as long as a few of them */
 };
 
+_Static_assert(sizeof(struct gy_kernel_wait) == sizeof(struct io_uring_getevents_arg),
+	       "one struct by two names");
+
 static const uint64_t timeout_ns_max = INT64_MAX / 2; /* the kernel adds the time of day to it */
 
 /* ---- life ---- */
@@ -58,6 +61,7 @@ static int setup(struct gy_ring *ring, uint32_t entries)
 		ring->features.no_iowait = true;
 		ring->wait_flags = GY_KERNEL_ENTER_NO_IOWAIT;
 	}
+	ring->features.min_wait = (ring->uring.features & GY_KERNEL_FEAT_MIN_TIMEOUT) != 0;
 	return r;
 }
 
@@ -90,6 +94,7 @@ static int open_uring(struct gy_ring *ring, const struct gy_ring_options *option
 		return r;
 	}
 	gy_happens_after(&mappings);
+	ring->min_wait_us = ring->features.min_wait ? options->min_wait_ns / 1000 : 0;
 	ring->enter_fd = ring->uring.ring_fd;
 	order_submissions(ring);
 	r = gy_ring_probe(ring);
@@ -337,7 +342,7 @@ static bool completions_there(const struct gy_ring *ring)
 }
 
 static int enter(struct gy_ring *ring, uint32_t wait_for, uint32_t flags,
-		 struct io_uring_getevents_arg *arg)
+		 struct gy_kernel_wait *arg)
 {
 	struct io_uring_sq *sq = &ring->uring.sq;
 	int r;
@@ -460,22 +465,37 @@ static GY_COLD int submit_and_poll(struct gy_ring *ring, uint64_t timeout_ns)
 	return r < 0 ? r : submitted;
 }
 
+/* A timer that is due before the least time to wait would be late. */
+static bool may_gather(const struct gy_ring *ring, uint64_t timeout_ns)
+{
+	return gy_unlikely(ring->min_wait_us > 0) &&
+	       timeout_ns > (uint64_t)ring->min_wait_us * 1000;
+}
+
 static int submit_and_block(struct gy_ring *ring, uint64_t timeout_ns)
 {
 	struct __kernel_timespec timeout;
-	struct io_uring_getevents_arg arg = { .ts = (uint64_t)(uintptr_t)&timeout };
+	struct gy_kernel_wait arg = { 0 };
+	uint32_t flags = IORING_ENTER_GETEVENTS | ring->wait_flags;
+	uint32_t wait_for = 1;
 
 	gy_count(&ring->counters.blocked, 1);
 	if (gy_unlikely(ring->flag_fd >= 0)) {
 		return submit_and_poll(ring, timeout_ns);
 	}
-	if (timeout_ns > timeout_ns_max) {
-		return enter(ring, 1, IORING_ENTER_GETEVENTS | ring->wait_flags, NULL);
+	if (may_gather(ring, timeout_ns)) {
+		/* Without a time-out the least time to wait would end the wait for nothing. */
+		timeout_ns = timeout_ns < timeout_ns_max ? timeout_ns : timeout_ns_max;
+		arg.min_wait_us = ring->min_wait_us;
+		wait_for = GY_RING_GATHERED;
 	}
-	timeout.tv_sec = (int64_t)(timeout_ns / UINT64_C(1000000000));
-	timeout.tv_nsec = (long long)(timeout_ns % UINT64_C(1000000000));
-	return enter(ring, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG | ring->wait_flags,
-		     &arg);
+	if (timeout_ns <= timeout_ns_max) {
+		timeout.tv_sec = (int64_t)(timeout_ns / UINT64_C(1000000000));
+		timeout.tv_nsec = (long long)(timeout_ns % UINT64_C(1000000000));
+		arg.timeout = (uint64_t)(uintptr_t)&timeout;
+		flags |= IORING_ENTER_EXT_ARG;
+	}
+	return enter(ring, wait_for, flags, (flags & IORING_ENTER_EXT_ARG) != 0 ? &arg : NULL);
 }
 
 int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns)

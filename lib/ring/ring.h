@@ -77,6 +77,7 @@ struct gy_ring_options {
 	uint32_t entries;      /* submissions that fit, a power of two */
 	uint32_t buffer_count; /* provided buffers, a power of two; 0 for none */
 	uint32_t buffer_bytes; /* of each */
+	uint32_t min_wait_ns;  /* see gy_ring_submit_and_wait(); whole microseconds */
 	bool whole_buffers;    /* what is received never shares one, though the kernel could */
 	bool descriptor;       /* somebody else waits for the ring: see gy_ring_descriptor() */
 	const struct gy_log *log;
@@ -89,6 +90,7 @@ struct gy_ring_features {
 	bool incremental_buffers; /* IOU_PBUF_RING_INC, 6.12, and completions in order, 6.15 */
 	bool multishot_read;	  /* IORING_OP_READ_MULTISHOT, 6.7 */
 	bool truncate;		  /* IORING_OP_FTRUNCATE, 6.9 */
+	bool min_wait;		  /* IORING_FEAT_MIN_TIMEOUT, 6.12 */
 	bool no_iowait;		  /* a wait need not count as one for a disk, 6.15 */
 };
 
@@ -163,7 +165,11 @@ bool gy_ring_ready(const struct gy_ring *ring);
  * Submits and waits for a completion, in one system call: for @timeout_ns, without limit for
  * UINT64_MAX, not at all for 0. With 0 the call is left out when nothing is prepared and the kernel
  * has flagged no pending completion work. A signal or a time-out is not an error.
+ *
+ * With @min_wait_ns of the options, where features.min_wait is, a wait that may last longer goes on
+ * for that time, or until there are GY_RING_GATHERED completions, though the first one has come.
  */
+enum { GY_RING_GATHERED = 16 };
 int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns);
 /* Whether only calls tell of what has come: gy_ring_ready() sees no more than what
  * gy_ring_submit_and_wait() has found. */

@@ -69,8 +69,9 @@ struct gy_ring {
 	struct gy_epoll *epoll; /* the engine in io_uring's place, or NULL */
 	int enter_fd; /* the ring's descriptor, or its index among the thread's registered rings */
 	uint32_t enter_flags;
-	uint32_t wait_flags; /* of an enter that may block */
-	uint32_t armed;	     /* operations that the kernel has, or will at the next submit */
+	uint32_t wait_flags;  /* of an enter that may block */
+	uint32_t min_wait_us; /* 0 where the kernel, or the options, know none */
+	uint32_t armed;	      /* operations that the kernel has, or will at the next submit */
 	bool enabled;
 	bool shut;	 /* only the waker and the counters are left */
 	bool registered; /* @enter_fd is an index */

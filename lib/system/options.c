@@ -15,6 +15,7 @@
 #include "system/tunables.h"
 
 static const int64_t stall_min_ns = GYRE_MILLISECONDS(1);
+static const int64_t min_wait_min_ns = GYRE_MICROSECONDS(1);
 static const int64_t log_buffer_bytes_min = 4096;
 static const uint32_t offload_threads_max = 256;
 static const uint32_t offload_queue_max_max = 1000000;
@@ -79,6 +80,19 @@ static int check_stall(const struct gy_log *log, const struct gyre_system_option
 		       "stall_ns is %" PRId64 ": it must be -1 for never, or from %" PRId64
 		       " to 60000000000",
 		       options->stall_ns, stall_min_ns);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The kernel counts microseconds. */
+static int check_min_wait(const struct gy_log *log, const struct gyre_system_options *options)
+{
+	if (options->min_wait_ns != GYRE_MIN_WAIT_NEVER && options->min_wait_ns < min_wait_min_ns) {
+		gy_log(log, GYRE_LOG_ERROR,
+		       "min_wait_ns is %" PRId64 ": it must be -1 for never, or from %" PRId64
+		       " to 1000000",
+		       options->min_wait_ns, min_wait_min_ns);
 		return -EINVAL;
 	}
 	return 0;
@@ -226,6 +240,9 @@ int gy_options_resolve(const struct gyre_system_options *options,
 	}
 	if (r == 0) {
 		r = check_stall(&log, &resolved);
+	}
+	if (r == 0) {
+		r = check_min_wait(&log, &resolved);
 	}
 	if (r == 0) {
 		r = check_log_buffer(&log, &resolved);

@@ -64,6 +64,23 @@ static void dead_letter(struct gy_home *home, const struct gyre_mail *mail, stru
 	gy_letter_lost(home->options.system, home, mail, to, reason);
 }
 
+static struct gy_ring_options ring_options(const struct gyre_system *system, uint32_t index)
+{
+	const struct gyre_system_options *options = &system->options;
+	bool gathers = options->min_wait_ns != GYRE_MIN_WAIT_NEVER;
+
+	return (struct gy_ring_options){
+		.engine = options->engine == GYRE_ENGINE_EPOLL ? GY_RING_EPOLL : GY_RING_IO_URING,
+		.entries = options->ring_entries,
+		.buffer_count = options->buffer_count,
+		.buffer_bytes = options->buffer_bytes,
+		.min_wait_ns = gathers ? (uint32_t)options->min_wait_ns : 0,
+		.whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
+		.descriptor = options->embedded && index == 0,
+		.log = gy_log_writer_loop(system->log_writer, index),
+	};
+}
+
 static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie_seed)
 {
 	const struct gyre_system_options *options = &system->options;
@@ -79,14 +96,7 @@ static int make_home(struct gyre_system *system, uint32_t index, uint32_t cookie
 		.min_budget_ns = options->min_budget_ns,
 		.timer_tick_ns = options->timer_tick_ns,
 		.spin_ns = options->spin_ns,
-		.ring = { .engine = options->engine == GYRE_ENGINE_EPOLL ? GY_RING_EPOLL
-									 : GY_RING_IO_URING,
-			  .entries = options->ring_entries,
-			  .buffer_count = options->buffer_count,
-			  .buffer_bytes = options->buffer_bytes,
-			  .whole_buffers = options->receive_buffers == GYRE_RECEIVE_BUFFERS_WHOLE,
-			  .descriptor = embedded,
-			  .log = gy_log_writer_loop(system->log_writer, index) },
+		.ring = ring_options(system, index),
 		.clock = gy_clock_machine(),
 		.log = gy_log_writer_loop(system->log_writer, index),
 	};

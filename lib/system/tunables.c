@@ -47,6 +47,7 @@ const struct gy_tunable gy_tunables[] = {
 	OPTION(loops_max, 0, 1024),
 	OPTION(memory_limit_bytes, -1, 1125899906842624),
 	OPTION(min_budget_ns, 1000, 1000000000),
+	OPTION(min_wait_ns, -1, 1000000),
 	OPTION(offload_queue_max, 1, 1000000),
 	OPTION(offload_threads, 1, 256),
 	WORDS(receive_buffers, 1, 2, receive_buffers_words),

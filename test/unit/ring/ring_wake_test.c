@@ -212,14 +212,24 @@ Test(ring, is_woken_from_another_ring_though_it_is_not_enabled_yet)
 /* ---- what a wait is to the kernel's statistics ---- */
 
 static unsigned last_flags;
+static unsigned last_wait;
+static unsigned last_min_wait_us;
+static unsigned idle_wakes; /* waits that end by themselves after the least time */
 
 /* In the place of liburing's. */
 int io_uring_enter2(unsigned fd, unsigned submit, unsigned wait, unsigned flags, sigset_t *set,
 		    size_t bytes)
 {
+	const struct gy_kernel_wait *arg = (const struct gy_kernel_wait *)(const void *)set;
 	long r = syscall(SYS_io_uring_enter, fd, submit, wait, flags, set, bytes);
 
-	last_flags = wait > 0 ? flags : last_flags;
+	if (wait > 0) {
+		idle_wakes += (flags & IORING_ENTER_EXT_ARG) != 0 && arg->min_wait_us != 0 &&
+			      arg->timeout == 0;
+		last_flags = flags;
+		last_wait = wait;
+		last_min_wait_us = (flags & IORING_ENTER_EXT_ARG) != 0 ? arg->min_wait_us : 0;
+	}
 	return r < 0 ? -errno : (int)r;
 }
 
@@ -237,5 +247,79 @@ Test(ring, waits_without_counting_as_blocked_on_a_disk_where_the_kernel_can)
 	last_flags = 0;
 	cr_assert_geq(gy_ring_submit_and_wait(ring, 1000), 0);
 	cr_assert_eq(last_flags & GY_KERNEL_ENTER_NO_IOWAIT, wanted);
+	gy_ring_destroy(ring);
+}
+
+/* ---- waits for several ---- */
+
+enum { MIN_WAIT_US = 200 };
+
+static struct gy_ring *open_gathering(void)
+{
+	struct gy_ring *ring = ring_make_of(&(struct gy_ring_options){
+		.engine = engine_of_tests(), .entries = 64, .min_wait_ns = MIN_WAIT_US * 1000 });
+
+	cr_assert_eq(gy_ring_enable(ring), 0);
+	return ring;
+}
+
+static void assert_gathers(const struct gy_ring *ring, bool yes)
+{
+	yes = yes && gy_ring_features(ring).min_wait;
+	cr_assert_eq(idle_wakes, 0);
+	cr_assert_eq(last_wait, yes ? GY_RING_GATHERED : 1U);
+	cr_assert_eq(last_min_wait_us, yes ? MIN_WAIT_US : 0U);
+}
+
+Test(ring, waits_for_several_where_the_kernel_can_and_no_timer_is_due_before)
+{
+	struct gy_ring *ring;
+
+	ONLY_OF_IO_URING("epoll wakes for the first that comes");
+	ring = open_gathering();
+	cr_assert_eq(gy_ring_features(ring).min_wait,
+		     (ring->uring.features & GY_KERNEL_FEAT_MIN_TIMEOUT) != 0);
+	gy_ring_wake(ring);
+	wait_for_wake(ring);
+	assert_gathers(ring, true);
+	cr_assert_geq(gy_ring_submit_and_wait(ring, MIN_WAIT_US * 1000 + 1), 0);
+	assert_gathers(ring, true);
+	cr_assert_geq(gy_ring_submit_and_wait(ring, MIN_WAIT_US * 1000), 0);
+	assert_gathers(ring, false);
+	gy_ring_destroy(ring);
+}
+
+Test(ring, that_waits_for_several_still_ends_an_unlimited_wait_for_one)
+{
+	struct gy_ring *ring = open_gathering();
+	pthread_t thread;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		struct waking waking = { .ring = ring, .blocked = i };
+
+		cr_assert_eq(pthread_create(&thread, NULL, wake_when_blocked, &waking), 0);
+		wait_for_wake(ring);
+		cr_assert_eq(pthread_join(thread, NULL), 0);
+		cr_assert_eq(idle_wakes, 0);
+		cr_assert_eq(gy_ring_counters(ring)->blocked, i + 1);
+	}
+	gy_ring_destroy(ring);
+}
+
+Test(ring, that_was_reopened_waits_for_several_again)
+{
+	const struct gy_ring_options options = { .engine = engine_of_tests(),
+						 .entries = 64,
+						 .min_wait_ns = MIN_WAIT_US * 1000 };
+	struct gy_ring *ring;
+
+	ONLY_OF_IO_URING("epoll wakes for the first that comes");
+	ring = open_gathering();
+	gy_ring_shut(ring);
+	cr_assert_eq(gy_ring_reopen(ring, &options), 0);
+	cr_assert_eq(gy_ring_enable(ring), 0);
+	gy_ring_wake(ring);
+	wait_for_wake(ring);
+	assert_gathers(ring, true);
 	gy_ring_destroy(ring);
 }

@@ -52,6 +52,7 @@ static const struct option bounded[] = {
 	OPTION(datagram_buffer_count, 16, 32768),
 	OPTION(io_ratio, 1, 100),
 	OPTION(min_budget_ns, 1000, 1000000000),
+	OPTION(min_wait_ns, -1, 1000000),
 	OPTION(run_budget, 1, 1000000),
 	OPTION(starvation_limit, 1, 1000000),
 	OPTION(steal_floor, 1, 1000000),
@@ -241,6 +242,22 @@ Test(options, a_stall_is_at_least_a_millisecond_unless_it_is_never)
 	options.stall_ns = GYRE_STALL_NEVER;
 	cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
 	cr_assert_eq(resolved.stall_ns, GYRE_STALL_NEVER);
+}
+
+Test(options, a_least_wait_is_a_microsecond_or_more_unless_it_is_never)
+{
+	struct gyre_system_options options = { .log = hook, .log_arg = &lines };
+	struct gyre_system_options resolved;
+
+	options.min_wait_ns = 999;
+	cr_assert_eq(gy_options_resolve(&options, &resolved), -EINVAL);
+	cr_assert_not_null(strstr(last_line, "min_wait_ns is 999"), "%s", last_line);
+	options.min_wait_ns = 1000;
+	cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
+	cr_assert_eq(resolved.min_wait_ns, 1000);
+	options.min_wait_ns = GYRE_MIN_WAIT_NEVER;
+	cr_assert_eq(gy_options_resolve(&options, &resolved), 0);
+	cr_assert_eq(resolved.min_wait_ns, GYRE_MIN_WAIT_NEVER);
 }
 
 Test(options, of_water_marks_must_rise)

@@ -60,6 +60,7 @@ Test(resolved_options, say_what_each_zero_stood_for)
 	EXPECT_PRESET(io_ratio);
 	EXPECT_PRESET(linger_ns);
 	EXPECT_PRESET(min_budget_ns);
+	EXPECT_PRESET(min_wait_ns);
 	EXPECT_PRESET(offload_queue_max);
 	EXPECT_PRESET(offload_threads);
 	EXPECT_PRESET(receive_buffers);
