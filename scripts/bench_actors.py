@@ -89,7 +89,7 @@ def inspect_cases(settings):
 
 
 def outside_cases(settings):
-    options = ["--notices", settings.count(20_000_000), "--pin"]
+    options = ["--notices", settings.count(100_000_000), "--pin"]
     return [
         Case("outside", "notices of one thread to an awake loop", [
             Variant(GYRE, "perf/outside",
