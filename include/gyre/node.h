@@ -272,6 +272,8 @@ GYRE_OWN_MESSAGE_(gyre_node_event, 0x48);
  * @received: messages that came from it
  * @lost: messages that the node had not confirmed when a link broke: they may have left or not, and
  *   may have arrived or not
+ * @watchers: watches that its actors have on actors here. One that was given up just when a link
+ *   broke is counted until there is the next one
  */
 struct gyre_node_status {
 	uint64_t incarnation;
@@ -280,6 +282,7 @@ struct gyre_node_status {
 	uint64_t sent;
 	uint64_t received;
 	uint64_t lost;
+	uint32_t watchers;
 };
 
 /**

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "actor/mail/mail.h"
+
 struct gy_home;
 struct gy_house;
 struct gy_loop;
@@ -115,6 +117,9 @@ struct gy_remote_ops {
 	void (*resume)(struct gy_home *home);
 	/* The address of an actor of another node with its life, which an origin lacks. */
 	struct gyre_address (*shown)(const struct gy_home *home, struct gyre_address address);
+	/* So many more watches of that actor of another node are kept here; also on the thread of a
+	 * thief. */
+	void (*count_watcher)(struct gy_home *home, struct gy_origin watcher, int32_t change);
 };
 
 #endif

@@ -438,6 +438,7 @@ static int get_status(const struct gyre_system *system, uint16_t id,
 		.sent = gy_load_relaxed(&peer->sent),
 		.received = gy_load_relaxed(&peer->received),
 		.lost = gy_load_relaxed(&peer->lost),
+		.watchers = gy_lives_watchers(&peer->lives),
 	};
 	return 0;
 }

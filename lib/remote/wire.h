@@ -34,6 +34,9 @@
  * fragments do not count. So what one actor sends to another takes a head only once, unless the
  * head of another message has taken its place.
  *
+ * The EVENT that asks for a watch has the number of a round, 32 bits, as has the one that says that
+ * a round of the sender's loop is over, which is to no actor: see peer/rounds.c.
+ *
  * Failures carry their causes. The body of an EXCEPTION is an errno, and where the type in its head
  * is none of gyre's own, a message of that type. The EVENT of an end is four words, which are the
  * slot, the cookie and the loop of the actor and the reason, and where there is a cause its type,
@@ -92,8 +95,8 @@ enum {
 	GY_WIRE_REPEAT_ID_BYTES = 12,
 	GY_WIRE_BODY_BYTES_MAX = 1 << 16,
 	GY_WIRE_END_BYTES = 16, /* of the end of an actor, before its cause */
-	GY_WIRE_VERSION_MIN = 7,
-	GY_WIRE_VERSION = 7,
+	GY_WIRE_VERSION_MIN = 8,
+	GY_WIRE_VERSION = 8,
 	GY_NONCE_BYTES = 32,
 	GY_PROOF_BYTES = 32,
 	GY_HELLO_BYTES_MAX = 320,

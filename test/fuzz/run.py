@@ -50,7 +50,7 @@ def frame(kind, head, body, index=0):
     return struct.pack("<I", word) + head + body
 
 
-def hello(version=7, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
+def hello(version=8, node=7, expected=1, incarnation=1000, flags=0, cluster=b"gyre", dial=1,
           over=0, address=b""):
     body = struct.pack("<IHHHHQIHHHIIQ", 0x65727967, version, version, node, expected, incarnation,
                        over, 0, 0, flags, 1 << 24, 1 << 22, dial)
@@ -147,7 +147,13 @@ def link_streams():
              frame(16, ask, number, 1022), message(6, *sizes, number, index=1023), message(8, *sizes, number, index=1023),
              message(6, *texts, text, index=1023), message(6, *sizes, number, index=1023), frame(14, b"", number, 300),
              frame(14, b"", number, 1023), frame(14, b"", number, 301)]
-    orders = [message(7, order, 0, b"") for order in (0x0A, 0x0A, 0x0B, 4, 3)]
+    rounds = [struct.pack("<I", round) for round in (1, 2, 0xFFFFFFFF)]
+    orders = [message(7, 0x0A, 0, rounds[0]), message(7, 0x0A, 0, rounds[1])]
+    orders += [message(7, order, 0, b"") for order in (0x0B, 4, 3)]
+    sweeps = [message(7, 0x0A, 0, rounds[0], ask=ask) for ask in (1, 2, 3)]
+    sweeps += [message(7, 0x0A, 0, rounds[1], ask=2), message(7, 0x1D, 0, rounds[1]), message(7, 0x1D, 0, rounds[2]),
+               message(7, 0x0A, 0, rounds[0], ask=4), message(7, 0x1D, 0, rounds[0]), message(7, 0x0A, 0, b""),
+               message(7, 0x1D, 0, b""), message(7, 0x1D, 0, b"12345"), message(6, 0x1D, 0, rounds[0])]
     causes = [struct.pack("<II", *one) + body
               for one, body in ((sizes, number), (texts, text), (tails, values(3)), (tails, values(3, 4)),
                                 (sizes, number[:7]), ((0x2000, 0), b"unknown"), ((0x08, 0), b"x" * 16))]
@@ -162,7 +168,7 @@ def link_streams():
     return [hello(), hello(version=2), hello(version=9), again, hello(node=1), hello(flags=1), hello(cluster=b"other"),
             hello(flags=2, address=b"unix:/run/node"), hello(flags=3, address=b"a" * 160), hello(flags=2),
             hello() + b"".join(all_kinds), b"".join(all_kinds), b"".join(all_kinds + orders),
-            b"".join(ends), b"".join(ends + all_kinds), orders[0] + fails, b"".join(orders[:3]) + fails + all_kinds[3],
+            b"".join(sweeps), b"".join(orders[:2] + sweeps + all_kinds), b"".join(ends), b"".join(ends + all_kinds), orders[0] + fails, b"".join(orders[:3]) + fails + all_kinds[3],
             b"".join(services), b"".join(services + all_kinds),
             b"".join(with_tails), b"".join(with_tails + all_kinds), b"".join(heads[1:]), b"".join(heads[1:9] + all_kinds),
             heads[1] + heads[4] + 40 * (heads[2] + heads[5]), heads[0],

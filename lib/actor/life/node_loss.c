@@ -1,9 +1,9 @@
 /*
  * The loss of another node, as it concerns actors. When a life of the node is over, asks to it
- * fail, watches on it end, and its watchers are forgotten. When mail from it may be lost, actors
- * watch it anew. Both are rare, so no index is kept for them: all houses are visited. A house that
- * is away gets an order that waits for it. When it is known which asks are lost, these alone fail,
- * each by an order. Work that lacks memory is left to another call.
+ * fail, watches on it end, and its watchers are forgotten. That is rare, so no index is kept for
+ * it: all houses are visited. A house that is away gets an order that waits for it. When it is
+ * known which asks are lost, these alone fail, each by an order. Work that lacks memory is left to
+ * another call.
  */
 #include "actor/life/node_loss.h"
 
@@ -78,9 +78,6 @@ static bool tell(struct gy_house *house, const struct gy_node_loss *news)
 	}
 	if ((news->deeds & GY_NODE_LOSS_FORGET_WATCHERS) != 0) {
 		gy_watch_forget_watchers(house, news);
-	}
-	if ((news->deeds & GY_NODE_LOSS_RENEW_WATCHES) != 0) {
-		all = gy_watch_renew(house, news) && all;
 	}
 	return all;
 }

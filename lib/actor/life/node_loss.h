@@ -11,7 +11,6 @@ enum {
 	GY_NODE_LOSS_FAIL_ASKS = 1,	  /* with the error */
 	GY_NODE_LOSS_END_WATCHES = 2,	  /* of lives that are over, with the error */
 	GY_NODE_LOSS_FORGET_WATCHERS = 4, /* of lives that are over: nobody waits there any more */
-	GY_NODE_LOSS_RENEW_WATCHES = 8,	  /* mail of them may be lost */
 };
 
 struct gy_node_loss {

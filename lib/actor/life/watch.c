@@ -12,6 +12,7 @@
 #include "actor/life/node_loss.h"
 #include "actor/life/path.h"
 #include "actor/life/watch.h"
+#include "actor/life/watch_walk.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 
@@ -19,6 +20,7 @@
 struct record {
 	struct gy_table_item item;
 	struct gyre_address actor; /* that is watched */
+	uint32_t round;		   /* of a watcher on another node: see watch_walk.h */
 };
 
 const struct gyre_type gy_type_watch = { .name = "watch",
@@ -109,6 +111,7 @@ static struct gyre_mail *make_record(struct gy_house *house, const struct gyre_t
 		mail->deadline = 0;
 		gy_mail_from(mail, house);
 		record_of(mail)->actor = actor;
+		record_of(mail)->round = 0;
 	}
 	return mail;
 }
@@ -349,6 +352,26 @@ static void tell(struct gy_home *home, struct gyre_mail *theirs, int reason)
 	tell_cause(home, theirs, reason, NULL);
 }
 
+uint32_t gy_watch_round(const struct gyre_mail *order)
+{
+	gy_assert(order->type == &gy_type_watch);
+	return record_of_const(order)->round;
+}
+
+void gy_watch_set_round(struct gyre_mail *order, uint32_t round)
+{
+	gy_assert(order->type == &gy_type_watch);
+	record_of(order)->round = round;
+}
+
+/* The other node is told how many of its watchers there are. */
+static void count_watcher(struct gy_home *home, const struct gyre_mail *theirs, int32_t change)
+{
+	if (gy_unlikely(theirs->from.node != home->node)) {
+		home->options.remote->count_watcher(home, theirs->from, change);
+	}
+}
+
 /* Finds the record of the watch that an order is about. Each node gives numbers for itself. */
 static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_mail *order)
 {
@@ -367,24 +390,59 @@ static struct gyre_mail *find_watcher(struct gy_house *house, const struct gyre_
 	return NULL;
 }
 
+/* The watch is named once more. An order of an earlier round may come behind one of a later. */
+static void name_again(struct gy_home *home, struct gyre_mail *theirs, struct gyre_mail *order)
+{
+	if ((int32_t)(gy_watch_round(order) - record_of(theirs)->round) > 0) {
+		record_of(theirs)->round = gy_watch_round(order);
+	}
+	gy_mail_put(home, order);
+}
+
 /* Without memory for its record a watch waits: the watcher must hear of the end only at the end. */
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
+	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
+
 	gy_count(&home->counters.handled, 1);
 	if (house == NULL) {
 		tell(home, mail, -ESRCH);
-	} else if (!gy_watch_retry(house, mail)) {
-		gy_house_put(home, house, mail, GY_LANE_EVENT);
+	} else if (theirs != NULL) {
+		name_again(home, theirs, mail);
+	} else {
+		count_watcher(home, mail, 1);
+		if (!gy_watch_retry(house, mail)) {
+			gy_house_put(home, house, mail, GY_LANE_EVENT);
+		}
 	}
+}
+
+/* A watch that waits for memory is given up: its mail stays in the lane, and means nothing. */
+static void call_off(struct gy_house *house, struct gyre_mail *waiting)
+{
+	count_watcher(house->home, waiting, -1);
+	gy_mail_from_nobody(waiting);
+}
+
+static bool is_called_off(const struct gyre_mail *waiting)
+{
+	return waiting->from.cookie == 0;
 }
 
 bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_home *home = house->home;
 	struct gy_watch *watch = watch_of(house);
+	struct gyre_mail *theirs;
 
-	if (find_watcher(house, mail) != NULL) {
-		gy_mail_put(home, mail); /* the watch was renewed */
+	if (is_called_off(mail)) {
+		gy_mail_put(home, mail);
+		return true;
+	}
+	theirs = find_watcher(house, mail);
+	if (theirs != NULL) { /* it came twice while there was no memory */
+		count_watcher(home, mail, -1);
+		name_again(home, theirs, mail);
 		return true;
 	}
 	record_of(mail)->item.key = mail->ask_id;
@@ -403,7 +461,12 @@ void gy_watch_tell_waiting(struct gy_house *house, int reason)
 		struct gyre_mail *mail = gy_mail_of(node);
 
 		node = node->next;
-		tell(house->home, mail, reason);
+		if (is_called_off(mail)) {
+			gy_mail_put(house->home, mail);
+		} else {
+			count_watcher(house->home, mail, -1);
+			tell(house->home, mail, reason);
+		}
 	}
 }
 
@@ -414,6 +477,7 @@ struct gyre_mail *gy_watch_make(struct gy_home *home, const struct gyre_type *ty
 
 	if (mail != NULL) {
 		record_of(mail)->actor = actor;
+		record_of(mail)->round = 0;
 	}
 	return mail;
 }
@@ -460,6 +524,12 @@ bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news)
 	return all;
 }
 
+static void forget_watcher(struct gy_house *house, struct gyre_mail *theirs)
+{
+	count_watcher(house->home, theirs, -1);
+	gy_mail_put(house->home, theirs);
+}
+
 static bool waits_in_vain(const struct gy_house *house, const struct gy_node_loss *news,
 			  const struct gyre_mail *theirs)
 {
@@ -482,7 +552,7 @@ void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss 
 			if (waits_in_vain(house, news, theirs)) {
 				*link = (*link)->next;
 				table->count--;
-				gy_mail_put(house->home, theirs);
+				forget_watcher(house, theirs);
 			} else {
 				link = &(*link)->next;
 			}
@@ -490,8 +560,10 @@ void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss 
 	}
 }
 
-/* Sends the order again, which means nothing where it has arrived. */
-static bool renew(struct gy_house *house, const struct gyre_mail *mine)
+/* ---- walks ---- */
+
+/* Sends the order again, which the other node takes as a name of the watch where it has arrived. */
+static bool name(struct gy_house *house, const struct gyre_mail *mine)
 {
 	struct gyre_address actor = record_of_const(mine)->actor;
 	struct gyre_mail *theirs = make_record(house, &gy_type_watch, actor, mine->ask_id);
@@ -502,36 +574,126 @@ static bool renew(struct gy_house *house, const struct gyre_mail *mine)
 	return theirs != NULL;
 }
 
-bool gy_watch_renew(struct gy_house *house, const struct gy_node_loss *news)
+/* Those of a bucket. How many they were; 0 if memory was lacking. */
+static uint32_t name_bucket(struct gy_house *house, uint16_t node, struct gy_table_item *item)
 {
-	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
-	bool all = true;
+	uint32_t count = 1;
 
-	for (uint32_t i = 0; watch != NULL && i < watch->watched.size; i++) {
-		struct gy_table_item *item = watch->watched.buckets[i];
+	for (; item != NULL; item = item->next, count++) {
+		const struct gyre_mail *mine = mail_of(item);
 
-		for (; item != NULL; item = item->next) {
-			const struct gyre_mail *mine = mail_of(item);
-			uint16_t node = record_of_const(mine)->actor.node;
-
-			if ((mine->deadline & MARK_TOLD) == 0 &&
-			    gy_node_loss_concerns(house->home, news, node)) {
-				all = renew(house, mine) && all;
-			}
+		if ((mine->deadline & MARK_TOLD) == 0 &&
+		    record_of_const(mine)->actor.node == node && !name(house, mine)) {
+			return 0;
 		}
 	}
-	return all;
+	return count;
+}
+
+static bool is_swept(const struct gy_watch_walk *walk, const struct gyre_mail *theirs)
+{
+	return theirs->from.node == walk->node && theirs->from.loop == walk->loop &&
+	       (theirs->from.slot & ~gy_slot_mask) == walk->life &&
+	       (int32_t)(record_of_const(theirs)->round - walk->round) < 0;
+}
+
+/* The table keeps its size, so that the walk goes on where it is. */
+static uint32_t sweep_bucket(struct gy_house *house, const struct gy_watch_walk *walk,
+			     struct gy_table *table, uint32_t bucket)
+{
+	struct gy_table_item **link = &table->buckets[bucket];
+	uint32_t count = 1;
+
+	for (; *link != NULL; count++) {
+		struct gyre_mail *theirs = mail_of(*link);
+
+		if (is_swept(walk, theirs)) {
+			*link = (*link)->next;
+			table->count--;
+			forget_watcher(house, theirs);
+		} else {
+			link = &(*link)->next;
+		}
+	}
+	return count;
+}
+
+static void sweep_waiting(struct gy_house *house, const struct gy_watch_walk *walk)
+{
+	struct gy_node *last = house->lanes[GY_LANE_EVENT];
+	struct gy_node *node = last;
+
+	while (node != NULL) {
+		struct gyre_mail *waiting = gy_mail_of(node);
+
+		if (waiting->type == &gy_type_watch && is_swept(walk, waiting)) {
+			call_off(house, waiting);
+		}
+		node = node->next == last ? NULL : node->next;
+	}
+}
+
+bool gy_watch_visit(struct gy_house *house, const struct gy_watch_walk *walk,
+		    struct gy_watch_place *place, uint32_t *budget)
+{
+	struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
+	struct gy_table *table = watch == NULL	? NULL
+				 : walk->sweeps ? &watch->watchers
+						: &watch->watched;
+
+	if (walk->sweeps) {
+		sweep_waiting(house, walk);
+	}
+	if (table != NULL && place->size != table->size) {
+		*place = (struct gy_watch_place){ .size = table->size }; /* from the first on */
+	}
+	for (; table != NULL && place->bucket < table->size; place->bucket++) {
+		uint32_t count = *budget == 0	? 0
+				 : walk->sweeps ? sweep_bucket(house, walk, table, place->bucket)
+						: name_bucket(house, walk->node,
+							      table->buckets[place->bucket]);
+
+		if (count == 0) {
+			return false;
+		}
+		*budget -= count < *budget ? count : *budget;
+	}
+	return true;
+}
+
+/* ---- ends ---- */
+
+/* A watch that waits for the memory of its record, by the order that gives it up. */
+static struct gyre_mail *find_waiting(const struct gy_house *house, const struct gyre_mail *order)
+{
+	struct gy_node *last = house->lanes[GY_LANE_EVENT];
+	struct gy_node *node = last;
+
+	while (node != NULL) {
+		struct gyre_mail *waiting = gy_mail_of(node);
+
+		if (waiting->type == &gy_type_watch && waiting->ask_id == order->ask_id &&
+		    gy_origin_equal(waiting->from, order->from)) {
+			return waiting;
+		}
+		node = node->next == last ? NULL : node->next;
+	}
+	return NULL;
 }
 
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
+	struct gyre_mail *waiting =
+		house == NULL || theirs != NULL ? NULL : find_waiting(house, mail);
 
 	gy_count(&home->counters.handled, 1);
 	if (theirs != NULL) {
 		gy_table_remove(&house->extra->watch->watchers, &home->parts,
 				&record_of(theirs)->item);
-		gy_mail_put(home, theirs);
+		forget_watcher(house, theirs);
+	} else if (waiting != NULL) {
+		call_off(house, waiting);
 	}
 	gy_mail_put(home, mail);
 }
@@ -560,8 +722,10 @@ void gy_watch_end(struct gy_house *house, int reason)
 		return;
 	}
 	while (watch->watchers.count > 0) {
-		tell_cause(home, take_any(&watch->watchers, &bucket), reason,
-			   gy_house_cause(house, reason));
+		struct gyre_mail *theirs = take_any(&watch->watchers, &bucket);
+
+		count_watcher(home, theirs, -1);
+		tell_cause(home, theirs, reason, gy_house_cause(house, reason));
 	}
 	bucket = 0;
 	while (watch->watched.count > 0) {

@@ -71,9 +71,17 @@ struct gy_node_loss;
 bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news);
 /* Forgets watchers of such lives: nobody there is told of the end of the house. */
 void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss *news);
-/* Mail from a node may be lost: sends the watches on that node again, which changes nothing where
- * they still stand. False if memory is lacking, likewise. */
-bool gy_watch_renew(struct gy_house *house, const struct gy_node_loss *news);
+/* The round that an order of @gy_type_watch was sent in; see watch_walk.h. */
+uint32_t gy_watch_round(const struct gyre_mail *order);
+void gy_watch_set_round(struct gyre_mail *order, uint32_t round);
+
+struct gy_watch_place;
+struct gy_watch_walk;
+
+/* Does what a walk is for with the watches of the house, from @place on. False where @budget, which
+ * is counted down, or memory has ended: then it is called again, with the same @place. */
+bool gy_watch_visit(struct gy_house *house, const struct gy_watch_walk *walk,
+		    struct gy_watch_place *place, uint32_t *budget);
 /* The house has ended: tells its watchers, and forgets whom it has watched. */
 void gy_watch_end(struct gy_house *house, int reason);
 

@@ -11,6 +11,7 @@
 #include "actor/life/node_loss.h"
 #include "actor/life/supervise.h"
 #include "actor/life/watch.h"
+#include "actor/life/watch_walk.h"
 #include "actor/mail/send.h"
 #include "actor/stack/ask_cycle.h"
 #include "actor/stack/envelope.h"
@@ -102,6 +103,7 @@ static bool is_order(const struct gyre_mail *mail)
 	case GY_ID_WATCH:
 	case GY_ID_UNWATCH:
 	case GY_ID_GRACEFUL_STOP:
+	case GY_ID_WATCH_VISIT:
 	case GY_ID_NODE_LOSS:
 	case GY_ID_UNANSWERED:
 	case GY_ID_FAILURE:
@@ -148,6 +150,9 @@ static __attribute__((noinline)) bool order_arrived(struct gy_home *home, struct
 		return true;
 	case GY_ID_UNWATCH:
 		gy_unwatch_arrived(home, house, mail);
+		return true;
+	case GY_ID_WATCH_VISIT:
+		gy_watch_visit_arrived(home, house, mail);
 		return true;
 	case GY_ID_NODE_LOSS:
 		gy_node_loss_arrived(home, house, mail);

@@ -7,8 +7,8 @@
  * - gy_outgoing_reset() (message/outgoing.c): forgets all frames, counts those that the peer has
  *   not credited as lost, and has in_flight.c fail the asks and answers among them;
  * - gy_incoming_reset() (message/incoming.c): forgets what has come in part;
- * - closed_after_open(), if the link was open: peer_state.c has watches renewed, and a peer that
- *   has no other link is dialled, to learn whether it lives.
+ * - closed_after_open(), if the link was open: rounds.c has watches named again by the next one,
+ *   and a peer that has no other link is dialled, to learn whether it lives.
  *
  * Later, on this side:
  *
@@ -20,7 +20,7 @@
  *   peer_life.c ends a life that is over, and actor/life/node_loss.c tells the actors.
  *
  * On the side that accepted, link_order.c lets the next connection in only when nothing of this one
- * can come behind it; peer_state.c has watches renewed there too.
+ * can come behind it; peer_state.c has watches named again there too.
  *
  * Memory: dialled links are kept until the system ends. An accepted link is freed when its handler
  * is removed from the pipeline of its connection.
@@ -236,8 +236,9 @@ static void closed_after_open(struct gy_link *link)
 	if (last && gy_peer_is_unreached(link->peer)) {
 		gy_peer_left(links, link->peer);
 	}
-	if (link->dialled && !gy_link_has(link, GY_LINK_FLAG_CLOSING)) {
-		gy_peer_link_broke(links, link->peer);
+	if (link->dialled) {
+		gy_rounds_link_ended(link, !gy_link_has(link, GY_LINK_FLAG_CLOSING) ||
+						   gy_link_has(link, GY_LINK_FLAG_UNACKNOWLEDGED));
 	}
 	if (last && (!gy_link_has(link, GY_LINK_FLAG_CLOSING) ||
 		     gy_load_relaxed(&links->nodes->watchers_count) > 0)) {
@@ -465,6 +466,7 @@ void gy_link_open(struct gy_link *link)
 		gy_link_clear(link,
 			      GY_LINK_FLAG_UNACKNOWLEDGED); /* the peer is done with the last one */
 		gy_outgoing_send_waiting(link);
+		gy_rounds_link_opened(link);
 	} else if (gy_link_has(link, GY_LINK_FLAG_SUCCESSOR)) {
 		gy_peer_link_returned(links, link->peer);
 	}

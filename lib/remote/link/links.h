@@ -21,6 +21,7 @@ struct gy_links {
 	uint32_t new_life_posted;	/* atomic */
 	struct gy_list unlinked;	/* struct gy_peer_task: with mail that lacks memory */
 	struct gy_timer relink;		/* gives such mail its way */
+	struct gy_list sweeps;		/* of watchers that are forgotten; see rounds.c */
 	struct gy_timer behind;		/* a watcher of nodes is */
 	struct gy_timer new_life_retry; /* and memory to tell actors of it was lacking */
 	uint64_t new_life_asked_until;	/* who had asked up to then */

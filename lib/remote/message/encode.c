@@ -16,6 +16,7 @@
 
 #include <gyre/watch.h>
 
+#include "actor/life/watch.h"
 #include "actor/mail/tail.h"
 #include "actor/stack/stack.h"
 #include "remote/message/encoder.h"
@@ -229,6 +230,12 @@ static struct gyre_address ordered_after(const struct gyre_mail *mail)
 	return gy_mail_sender(mail);
 }
 
+/* Orders about watches go at once, for they stay in order among themselves: see rounds.c. */
+static bool is_watch_order(const struct gyre_mail *mail)
+{
+	return mail->type == &gy_type_watch || mail->type == &gy_type_unwatch;
+}
+
 static int add(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
 	       const struct gyre_mail *mail)
 {
@@ -238,7 +245,7 @@ static int add(struct gy_link *link, struct gy_frame *frame, struct gyre_address
 		return r;
 	}
 	if (gy_unlikely(frame->bytes > GY_WIRE_BODY_BYTES_MAX) ||
-	    (gy_unlikely(link->fragments_count > 0) &&
+	    (gy_unlikely(link->fragments_count > 0) && !is_watch_order(mail) &&
 	     gy_fragments_pending(link, ordered_after(mail), to))) {
 		return gy_fragments_add(link, frame, ordered_after(mail), to);
 	}

@@ -2,7 +2,8 @@
  * Mail for another node that cannot go there: who waits for it, or for what would answer it, is
  * told.
  *
- * A watch that cannot be asked for is over at once. Answers and events of a loop that retires, or
+ * A watch that cannot be asked for is over at once; if an order that ends one, or a round, lacks
+ * memory, there is another round. Answers and events of a loop that retires, or
  * has, leave by the first loop, unless that stops as well; where answers might overtake earlier
  * ones, who waits is told that way that they are lost. Other mail is a dead letter.
  */
@@ -61,6 +62,13 @@ static bool fail_answer(struct gy_home *home, struct gyre_address asker, struct 
 	return true;
 }
 
+static void repeat_round(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	gy_count(&home->counters.handled, 1);
+	gy_peer_task_renew_later(gy_links_of(home), to.node, mail->from.loop);
+	gy_mail_put(home, mail);
+}
+
 /* A watch of a life whose end has still to be told on this loop ends with that, after its last
  * mail. A watch that lacks memory is asked for again, by the record that the watcher has of it. */
 static void end_watch(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
@@ -70,9 +78,7 @@ static void end_watch(struct gy_home *home, struct gyre_address to, struct gyre_
 		gy_count(&home->counters.handled, 1);
 		gy_mail_put(home, mail);
 	} else if (error == -ENOMEM) {
-		gy_count(&home->counters.handled, 1);
-		gy_peer_task_renew_later(gy_links_of(home), to.node, mail->from.loop);
-		gy_mail_put(home, mail);
+		repeat_round(home, to, mail);
 	} else {
 		gy_watch_refused(home, mail, error);
 	}
@@ -91,6 +97,11 @@ int gy_mail_loss(struct gy_home *home, struct gyre_address to, struct gyre_mail 
 {
 	if (mail->type == &gy_type_watch) {
 		end_watch(home, to, mail, error);
+		return 0;
+	}
+	if (error == -ENOMEM &&
+	    (mail->type == &gy_type_unwatch || mail->type == &gy_type_round_over)) {
+		repeat_round(home, to, mail);
 		return 0;
 	}
 	if (error == -ESHUTDOWN && home->loop.index != 0 &&

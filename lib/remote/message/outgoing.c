@@ -167,7 +167,7 @@ uint64_t gy_outgoing_waiting_bytes(const struct gy_node *node)
 }
 
 /* An event comes once: if it finds no memory to leave with, the link breaks, and it waits for the
- * next connection, ahead of all other mail. */
+ * next connection, ahead of all other mail. But the end of a round says nothing there. */
 static int wait_first(struct gy_link *link, struct gyre_address to, struct gyre_mail *mail)
 {
 	gy_outgoing_note_receiver(mail, to);
@@ -231,7 +231,8 @@ static int send_slow(struct gy_link *link, struct gyre_address to, struct gyre_m
 	struct gy_home *home = link->links->home;
 	int r = gy_encode(link, to, mail);
 
-	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT)) {
+	if (gy_unlikely(r == -ENOMEM && mail->node.kind == GY_MAIL_EVENT &&
+			mail->type != &gy_type_round_over)) {
 		return wait_first(link, to, mail);
 	}
 	if (r < 0) {

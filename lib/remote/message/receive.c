@@ -30,6 +30,7 @@
 #include "remote/message/runtime_messages.h"
 #include "remote/node.h"
 #include "remote/peer/one_way.h"
+#include "remote/peer/rounds.h"
 #include "remote/types.h"
 
 enum {
@@ -233,20 +234,24 @@ static int receive_exception(struct gy_link *link, const struct gy_frame *frame)
 	return 0;
 }
 
-/* Orders to an actor, and the end of one that is watched. */
+/* Orders to an actor, the end of one that is watched, and that of a round of watches. */
 static int receive_runtime_message(struct gy_link *link, const struct gy_frame *frame,
 				   enum gy_mail_kind kind)
 {
 	struct gy_home *home = link->links->home;
 	struct gyre_mail *mail = NULL;
-	int r = gy_runtime_message_decode(link, frame, &mail);
+	bool ends_round = frame->type == gy_type_round_over.id && kind == GY_MAIL_EVENT;
+	int r = ends_round ? gy_sweeps_begin(link, frame)
+			   : gy_runtime_message_decode(link, frame, &mail);
 
 	if (r < 0) {
 		return lose(link, frame,
 			    r == -ENOMEM ? GYRE_DROP_NO_MEMORY : GYRE_DROP_NOT_UNDERSTOOD, r);
 	}
-	set_head(mail, link, frame, kind);
-	(void)gy_send_away(home, receiver_of(link, frame), mail);
+	if (mail != NULL) {
+		set_head(mail, link, frame, kind);
+		(void)gy_send_away(home, receiver_of(link, frame), mail);
+	}
 	return 0;
 }
 

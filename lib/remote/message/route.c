@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "actor/life/watch.h"
 #include "actor/stack/stack.h"
 #include "remote/message/encode.h"
 #include "remote/message/forward.h"
@@ -16,6 +17,7 @@
 #include "remote/message/unlinked.h"
 #include "remote/peer/one_way.h"
 #include "remote/peer/peer_life.h"
+#include "remote/peer/rounds.h"
 
 /* ---- relays ---- */
 
@@ -123,6 +125,9 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 	int error;
 
+	if (gy_unlikely(mail->type == &gy_type_watch)) {
+		gy_rounds_mark(links, to, mail);
+	}
 	if (gy_likely(link != NULL && link->stage == GY_LINK_STAGE_OPEN)) {
 		if (gy_unlikely(to.slot > gy_slot_mask)) {
 			to = gy_lives_shown(links->nodes, to); /* where an ask came from */
@@ -206,6 +211,13 @@ int gy_route_counted(struct gy_home *home, struct gyre_address to, struct gyre_m
 
 /* ---- what homes call ---- */
 
+static void count_watcher(struct gy_home *home, struct gy_origin watcher, int32_t change)
+{
+	struct gy_peer *peer = gy_peer_find(gy_links_of(home)->nodes, watcher.node);
+
+	(void)gy_fetch_add(&peer->lives.watchers[watcher.slot >> GY_LIFE_SHIFT], (uint32_t)change);
+}
+
 static struct gyre_address shown(const struct gy_home *home, struct gyre_address address)
 {
 	return gy_lives_shown(gy_links_of(home)->nodes, address);
@@ -219,6 +231,8 @@ static void relay_arrived(struct gy_home *home, struct gyre_mail *mail)
 	gy_mail_put(home, mail);
 	if (relay.forwarded) {
 		gy_forward_counted(home, relay.to, relay.mail);
+	} else if (relay.mail->type == &gy_type_round_over) {
+		gy_rounds_relay(links, relay.to, relay.mail);
 	} else if (links->one_ways > 0 && gy_one_way_refuses(links, relay.to, relay.mail)) {
 		(void)gy_mail_loss(home, relay.to, relay.mail, -EADDRNOTAVAIL);
 	} else {
@@ -245,4 +259,5 @@ const struct gy_remote_ops gy_remote_ops = {
 	.drain = drain,
 	.resume = resume,
 	.shown = shown,
+	.count_watcher = count_watcher,
 };

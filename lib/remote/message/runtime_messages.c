@@ -1,5 +1,6 @@
 /*
- * gyre's own mail between nodes: watches and their ends, orders to stop, and questions for a name.
+ * gyre's own mail between nodes: watches, their rounds and their ends, orders to stop, and
+ * questions for a name.
  * Their bodies are written field by field; all else of gyre's own stays within its node.
  */
 #include "remote/message/runtime_messages.h"
@@ -19,6 +20,7 @@
 #include "remote/message/service_report.h"
 #include "remote/message/stream_wire.h"
 #include "remote/peer/peer_life.h"
+#include "remote/peer/rounds.h"
 #include "remote/types.h"
 #include "remote/wire.h"
 
@@ -109,9 +111,18 @@ int gy_runtime_message_encode(const struct gyre_mail *mail, struct gy_frame *fra
 		gyre_encode_u64(out, gy_graceful_stop_deadline(mail));
 		return 0;
 	}
+	if (type == &gy_type_watch) {
+		gyre_encode_u32(out, gy_watch_round(mail));
+		return 0;
+	}
+	if (type == &gy_type_round_over) {
+		gyre_encode_u32(
+			out, ((const struct gy_round_over *)(const void *)mail->payload)->number);
+		return 0;
+	}
 	frame->bytes = 0;
-	return type == &gy_type_stopped || type == &gy_type_watch || type == &gy_type_unwatch ||
-			       type == &gy_type_stop || type == &gy_type_poison
+	return type == &gy_type_stopped || type == &gy_type_unwatch || type == &gy_type_stop ||
+			       type == &gy_type_poison
 		       ? 0
 		       : -EOPNOTSUPP;
 }
@@ -166,6 +177,24 @@ static int decode_retire(struct gy_home *home, const struct gy_frame *frame,
 	return 0;
 }
 
+static int decode_watch(struct gy_home *home, const struct gy_frame *frame,
+			struct gyre_address here, struct gyre_mail **ret_mail)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	uint32_t round = gyre_decode_u32(&in);
+	struct gyre_mail *mail;
+
+	if (in.error != 0) {
+		return -EPROTO;
+	}
+	mail = gy_watch_make(home, &gy_type_watch, here);
+	if (mail != NULL) {
+		gy_watch_set_round(mail, round);
+	}
+	*ret_mail = mail;
+	return 0;
+}
+
 /* NULL in @ret_mail without memory. */
 static int decode(const struct gy_link *link, const struct gy_frame *frame,
 		  struct gyre_mail **ret_mail)
@@ -177,7 +206,7 @@ static int decode(const struct gy_link *link, const struct gy_frame *frame,
 					   .node = home->node };
 
 	if (frame->type == gy_type_watch.id) {
-		*ret_mail = gy_watch_make(home, &gy_type_watch, here);
+		return decode_watch(home, frame, here, ret_mail);
 	} else if (frame->type == gy_type_unwatch.id) {
 		*ret_mail = gy_watch_make(home, &gy_type_unwatch, here);
 	} else if (frame->type == gy_type_stop.id) {

@@ -33,6 +33,8 @@ struct gy_peer {
 	struct gy_link_order *link_orders; /* by loop of the peer */
 	uint32_t link_orders_count;
 	uint32_t ways; /* atomic: of @links, those that were dialled here */
+	/* Atomic: which of its connections the link of loop 0 has open, counted; or 0. */
+	uint32_t first_way;
 	/* See one_way.c; written under the mutex: */
 	uint64_t unreached_ns; /* atomic: until when it believes that it cannot be dialled; or 0 */
 	int unreached_error;

@@ -50,6 +50,16 @@ uint32_t gy_lives_find(const struct gy_lives *lives, uint32_t life)
 	return 0;
 }
 
+uint32_t gy_lives_watchers(const struct gy_lives *lives)
+{
+	uint32_t count = 0;
+
+	for (uint32_t code = 1; code <= GY_LIVES_KEPT; code++) {
+		count += gy_load_relaxed(&lives->watchers[code]);
+	}
+	return count;
+}
+
 void gy_lives_begin(struct gy_peer *peer, uint64_t incarnation)
 {
 	struct gy_lives *lives = &peer->lives;
@@ -226,7 +236,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 		cut(peer_task);
 	}
 	if ((peer_tasks & GY_PEER_TASK_RENEW) != 0) {
-		notify_actors(peer_task, GY_NODE_LOSS_RENEW_WATCHES);
+		gy_rounds_begin(peer_task);
 	}
 	if ((peer_tasks & GY_PEER_TASK_REACH) != 0) {
 		gy_links_send_reach(peer_task->links, peer_task->peer);
@@ -254,7 +264,7 @@ void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t lo
 		return;
 	}
 	if (loop == links->home->loop.index) {
-		notify_later(&peer->peer_tasks[loop], GY_NODE_LOSS_RENEW_WATCHES);
+		gy_rounds_begin_later(&peer->peer_tasks[loop]);
 	} else {
 		gy_peer_task_request(&links->nodes->links[loop], peer, GY_PEER_TASK_RENEW);
 	}
@@ -299,6 +309,7 @@ int gy_lives_init(struct gy_peer *peer)
 			.peer = peer,
 		};
 		gy_timer_init(&peer->peer_tasks[i].again, try_again);
+		gy_rounds_init(&peer->peer_tasks[i]);
 	}
 	return 0;
 }

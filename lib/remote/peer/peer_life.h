@@ -11,6 +11,7 @@
 #include "actor/mail/mail.h"
 #include "base/atomic.h"
 #include "loop/loop.h"
+#include "remote/peer/rounds.h"
 
 struct gy_links;
 struct gy_nodes;
@@ -20,7 +21,7 @@ struct gy_peer;
 enum {
 	GY_PEER_TASK_POSTED = 1,
 	GY_PEER_TASK_CUT = 2,	   /* a life of it is over */
-	GY_PEER_TASK_RENEW = 4,	   /* mail of watches may be lost */
+	GY_PEER_TASK_RENEW = 4,	   /* mail of watches may be lost: see rounds.c */
 	GY_PEER_TASK_REACH = 8,	   /* it is to hear whether it can be dialled */
 	GY_PEER_TASK_EXAMINE = 16, /* another loop that dials nobody has lost sight of it */
 };
@@ -39,6 +40,7 @@ struct gy_peer_task {
 	uint32_t lacking;
 	bool unexamined;      /* memory was lacking for that as well */
 	uint64_t asked_until; /* the asks that fail are no newer */
+	struct gy_rounds rounds;
 	/* Mail of the loop that waits for memory to leave with; see unlinked.c. */
 	struct gy_list unlinked_item; /* in links->unlinked, with such mail */
 	struct gy_node *unlinked;     /* NULL for none */
@@ -57,6 +59,7 @@ struct gy_lives {
 	uint32_t cut_everywhere; /* atomic: are cut off on all loops */
 	uint32_t cutting;	 /* loops that have still to cut */
 	uint32_t accused; /* the low half of the one that the peer is told to be over; or 0 */
+	uint32_t watchers[GY_LIVES]; /* atomic: by gy_life_code(), watches that it has here */
 };
 
 /* Number 0 stands for no life; see gy_origin. */
@@ -78,6 +81,8 @@ int gy_lives_init(struct gy_peer *peer);
 void gy_lives_fini(struct gy_peer *peer);
 /* Its number, or 0 for one that has not come or was forgotten. */
 uint32_t gy_lives_find(const struct gy_lives *lives, uint32_t life);
+/* Watches that actors of all these lives have here. */
+uint32_t gy_lives_watchers(const struct gy_lives *lives);
 static inline bool gy_lives_is_over(const struct gy_lives *lives, uint32_t number)
 {
 	return number <= gy_load_acquire(&lives->over);
@@ -90,7 +95,8 @@ void gy_lives_end(struct gy_peer *peer);
 uint32_t gy_lives_accuse(struct gy_peer *peer, uint64_t incarnation);
 /* Has the loop carry out those tasks. Any thread. */
 void gy_peer_task_request(struct gy_links *links, struct gy_peer *peer, uint32_t peer_tasks);
-/* A watch by an actor of that loop lacks memory: it is renewed in a moment. */
+/* An order about a watch by an actor of that loop is lost for want of memory: a round begins in a
+ * moment. */
 void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t loop);
 /* There is no memory for a link to examine the peer by: that is done in a moment. */
 void gy_peer_task_examine_later(struct gy_links *links, struct gy_peer *peer);

@@ -8,9 +8,10 @@
  * known was started anew, or has taken another life; unless its process had been followed by
  * another one that is alive: two have one id then, and only the later one is believed.
  *
- * When no more than a link breaks watches are renewed: if it was one to the peer at once, since
- * what the loop has asked for may have been lost; if it was one of the peer when the next one
- * opens, since by then nothing can be lost with the old one any more.
+ * When no more than a link breaks watches are named again (rounds.c). If it was one to the peer,
+ * orders of its loop may have been lost; if it was one of the peer the ends of actors may have
+ * been, and all loops name their watches when the next one opens, since by then nothing can be lost
+ * with the old one any more.
  */
 #include "remote/peer/peer_state.h"
 
@@ -34,21 +35,6 @@ static const char *const state_names[] = {
 };
 
 /* ---- losses ---- */
-
-/* Mail of loops that dial nobody leaves by loop 0. */
-void gy_peer_link_broke(struct gy_links *links, struct gy_peer *peer)
-{
-	struct gy_nodes *nodes = links->nodes;
-
-	if (!gy_peer_is_alive(peer)) {
-		return;
-	}
-	gy_peer_task_request(links, peer, GY_PEER_TASK_RENEW);
-	for (uint32_t i = gy_loops_count(links->home->loop.peers);
-	     links->home->loop.index == 0 && i < gy_homes_made(nodes->homes); i++) {
-		gy_peer_task_request(&nodes->links[i], peer, GY_PEER_TASK_RENEW);
-	}
-}
 
 void gy_peer_link_returned(struct gy_links *links, struct gy_peer *peer)
 {

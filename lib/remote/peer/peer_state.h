@@ -46,9 +46,7 @@ bool gy_peer_enter_life(struct gy_nodes *nodes, uint16_t id, uint32_t life);
 void gy_peer_leave_life(struct gy_nodes *nodes);
 /* A dial of it has failed. */
 void gy_peer_dial_failed(struct gy_links *links, struct gy_peer *peer);
-/* A link to it broke: what this loop watches there is watched anew. */
-void gy_peer_link_broke(struct gy_links *links, struct gy_peer *peer);
-/* A link from it broke, and there is the next one: likewise, on all loops. */
+/* A link from it broke, and there is the next one: all loops name again what they watch there. */
 void gy_peer_link_returned(struct gy_links *links, struct gy_peer *peer);
 
 void gy_states_init(struct gy_links *links);

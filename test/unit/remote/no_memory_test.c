@@ -11,12 +11,14 @@
 #include <gyre/watch.h>
 
 #include "../heap.h"
+#include "actor/house_extra.h"
 #include "actor/life/lifecycle.h"
 #include "actor/life/watch.h"
 #include "actor/mail/send.h"
 #include "actor/stack/stack.h"
 #include "bare.h"
 #include "remote/peer/peer_state.h"
+#include "remote/peer/rounds.h"
 #include "remote/types.h"
 
 TestSuite(remote_no_memory, .timeout = 120);
@@ -212,7 +214,7 @@ static bool watch_and_renew(const struct round *round)
 	spawn(&watcher_class, 1);
 	cr_assert_eq(bare_count_said(&bare, GY_WIRE_EVENT, gy_type_watch.id), THINGS);
 	begin_to_lack(round);
-	gy_peer_link_broke(gy_links_of(&bare.rig.home), bare.link->peer);
+	gy_rounds_begin(&bare.link->peer->peer_tasks[0]);
 	bare_wait(&bare, GYRE_MILLISECONDS(5));
 	lacked = recover();
 	bare_wait(&bare, GYRE_MILLISECONDS(10));
@@ -225,6 +227,62 @@ static bool watch_and_renew(const struct round *round)
 Test(remote_no_memory, renews_each_watch)
 {
 	play(&patient, watch_and_renew);
+}
+
+static struct gyre_mail *order_of(const struct gyre_type *type, uint32_t number)
+{
+	struct gyre_mail *mail = gy_watch_make(&bare.rig.home, type, bare.adder);
+
+	cr_assert_not_null(mail);
+	mail->node.kind = GY_MAIL_EVENT;
+	mail->from = (struct gy_origin){ .slot = number | gy_life_code(1) << GY_LIFE_SHIFT,
+					 .cookie = 6,
+					 .node = BARE_PEER };
+	mail->ask_id = number;
+	return mail;
+}
+
+/* Of three watches one is given up, and one is swept, while they wait for their records. */
+static bool give_up_what_waits(const struct round *round)
+{
+	static const unsigned char body[] = { 1, 0, 0, 0 };
+	unsigned char over[GY_WIRE_HEAD_BYTES_MAX + sizeof(body)];
+	const struct gy_frame frame = { .kind = GY_WIRE_EVENT,
+					.type = gy_type_round_over.id,
+					.bytes = sizeof(body) };
+	struct gyre_mail *orders[4];
+	struct gy_house *house;
+	bool lacked;
+	bool swept;
+
+	bare_accept(&bare);
+	bare_greet(&bare);
+	house = gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie);
+	for (uint32_t i = 0; i < 3; i++) {
+		orders[i] = order_of(&gy_type_watch, i + 1);
+		gy_watch_set_round(orders[i], i / 2);
+	}
+	orders[3] = order_of(&gy_type_unwatch, 1);
+	memcpy(over + gy_wire_put(&frame, over), body, sizeof(body));
+	begin_to_lack(round);
+	for (uint32_t i = 0; i < 4; i++) {
+		(void)gy_send_away(&bare.rig.home, bare.adder, orders[i]);
+	}
+	bare_feed(&bare, over, sizeof(over), sizeof(over));
+	swept = bare_is_alive(&bare); /* else the order to sweep has found no memory */
+	lacked = recover();
+	bare_wait(&bare, GYRE_MILLISECONDS(50));
+	cr_assert_eq(house->extra->watch->watchers.count, swept ? 1 : 2, "round %u: %u",
+		     round->number, house->extra->watch->watchers.count);
+	cr_assert_eq(gy_lives_watchers(&bare.link->peer->lives), swept ? 1 : 2);
+	gy_house_request_stop(house, 0);
+	bare_wait(&bare, GYRE_MILLISECONDS(50));
+	return lacked;
+}
+
+Test(remote_no_memory, forgets_watches_that_wait_for_it)
+{
+	play(&patient, give_up_what_waits);
 }
 
 /* ---- states of nodes ---- */

@@ -10,6 +10,7 @@
 #include "actor/life/watch.h"
 #include "base/atomic.h"
 #include "pair.h"
+#include "remote/peer/rounds.h"
 #include "remote/stranger.h"
 #include "remote/types.h"
 
@@ -213,6 +214,22 @@ static void expect_watch(struct stranger *stranger, const struct gyre_type *type
 	cr_assert_eq(stranger->frame.to_cookie, watched.cookie);
 }
 
+static uint32_t round_of(const struct stranger *stranger)
+{
+	struct gyre_decoder in = { .at = stranger->frame.body, .left = stranger->frame.bytes };
+	uint32_t round = gyre_decode_u32(&in);
+
+	cr_assert_eq(in.error, 0);
+	return round;
+}
+
+static void expect_end_of_round(struct stranger *stranger, uint32_t round)
+{
+	stranger_expect(stranger, GY_WIRE_EVENT);
+	cr_assert_eq(stranger->frame.type, gy_type_round_over.id);
+	cr_assert_eq(round_of(stranger), round);
+}
+
 /* The actor that was watched has ended: says so to who watched it. */
 static void say_terminated(struct stranger *stranger, const struct gy_frame *watch)
 {
@@ -256,6 +273,7 @@ Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
 	struct gyre_address local;
 	struct stranger out;
 	struct stranger in;
+	struct gy_frame watch;
 	uint64_t number;
 
 	local = stranger_open_with(&stranger_quick, &watcher_class);
@@ -268,9 +286,11 @@ Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
 	stranger_welcome(&out);
 	expect_watch(&out, &gy_type_watch);
 	cr_assert_eq(out.frame.ask_id, number, "it is the same watch");
+	watch = out.frame;
+	expect_end_of_round(&out, 1);
 	stranger_meet(&in);
-	say_terminated(&in, &out.frame);
-	say_terminated(&in, &out.frame);
+	say_terminated(&in, &watch);
+	say_terminated(&in, &watch);
 	expect_settled(&in, local);
 	stranger_expect(&out, GY_WIRE_REPLY);
 	cr_assert_eq(times_told, 1);
@@ -308,10 +328,12 @@ Test(remote_watch, of_a_node_that_cannot_be_reached_is_over)
 	cr_assert_eq(reason_told, -EHOSTUNREACH);
 }
 
-/* What the stranger says of a local actor, as one of its own would. */
-static void say_order(struct stranger *stranger, const struct gyre_type *type,
-		      struct gyre_address local, uint32_t from_slot)
+/* What the stranger says of a local actor in a round, as one of its own would. */
+static void say_order_of(struct stranger *stranger, const struct gyre_type *type,
+			 struct gyre_address local, uint32_t from_slot, uint32_t round)
 {
+	unsigned char body[4];
+	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
 	const struct gy_frame frame = { .kind = GY_WIRE_EVENT,
 					.to_loop = local.loop,
 					.to_slot = local.slot,
@@ -319,9 +341,18 @@ static void say_order(struct stranger *stranger, const struct gyre_type *type,
 					.from_slot = from_slot,
 					.from_cookie = 9,
 					.type = type->id,
-					.ask_id = 1 };
+					.ask_id = 1,
+					.bytes = sizeof(body),
+					.body = body };
 
+	gyre_encode_u32(&out, round);
 	stranger_say_frame(stranger, &frame);
+}
+
+static void say_order(struct stranger *stranger, const struct gyre_type *type,
+		      struct gyre_address local, uint32_t from_slot)
+{
+	say_order_of(stranger, type, local, from_slot, 0);
 }
 
 Test(remote_watch, that_is_asked_for_twice_is_told_of_once_and_given_up_by_who_has_it)

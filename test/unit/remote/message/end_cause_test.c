@@ -205,6 +205,7 @@ static const struct gyre_type *const stranger_types[] = { &gyre_type_why, &gyre_
 
 static void say_watch(struct stranger *stranger, struct gyre_address local, uint32_t from_slot)
 {
+	static const unsigned char round[4];
 	const struct gy_frame frame = { .kind = GY_WIRE_EVENT,
 					.to_loop = local.loop,
 					.to_slot = local.slot,
@@ -212,7 +213,9 @@ static void say_watch(struct stranger *stranger, struct gyre_address local, uint
 					.from_slot = from_slot,
 					.from_cookie = 9,
 					.type = gy_type_watch.id,
-					.ask_id = from_slot };
+					.ask_id = from_slot,
+					.bytes = sizeof(round),
+					.body = round };
 
 	stranger_say_frame(stranger, &frame);
 }

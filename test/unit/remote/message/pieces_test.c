@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "remote/bare.h"
 #include "remote/message/runtime_messages.h"
+#include "remote/peer/rounds.h"
 #include "remote/types.h"
 
 enum { STREAM_BYTES = 4096, HEARD_BYTES = 1 << 16, LARGE_BYTES = 500, GARBAGE_ROUNDS = 3000 };
@@ -109,6 +110,7 @@ static void put_messages(struct stream *stream)
 	static const unsigned char errno_bytes[] = { 0xfe, 0xff, 0xff, 0xff };
 	static const unsigned char terminated[16] = { 5, 0, 0, 0, 6 };
 	static const unsigned char text[] = { 4, 0, 0, 0, 't', 'e', 'x', 't' };
+	static const unsigned char round[] = { 1, 0, 0, 0 };
 	const struct bare_number number = { 41 };
 	const uint16_t layout = gy_type_layout(&gyre_type_bare_number);
 	const uint32_t id = gyre_type_bare_number.id;
@@ -129,7 +131,10 @@ static void put_messages(struct stream *stream)
 	put_frame(stream, GY_WIRE_EXCEPTION, gy_type_exception.id, 0, errno_bytes,
 		  sizeof(errno_bytes));
 	put_frame(stream, GY_WIRE_LOOKUP, gy_type_lookup.id, 0, "adder", 5);
+	put_frame(stream, GY_WIRE_EVENT, gy_type_watch.id, 0, round, sizeof(round));
 	put_frame(stream, GY_WIRE_EVENT, gy_type_watch.id, 0, NULL, 0);
+	put_frame(stream, GY_WIRE_EVENT, gy_type_round_over.id, 0, round, sizeof(round));
+	put_frame(stream, GY_WIRE_EVENT, gy_type_round_over.id, 0, round, sizeof(round) - 1);
 	put_frame(stream, GY_WIRE_EVENT, gy_type_unwatch.id, 0, NULL, 0);
 	put_frame(stream, GY_WIRE_EVENT, GYRE_ID(gyre_terminated), 0, terminated,
 		  sizeof(terminated));
@@ -212,8 +217,8 @@ Test(pieces, are_put_together_wherever_a_stream_of_messages_is_cut, .init = begi
 	put_all(&stream);
 	whole = feed_accepted(&stream, stream.count, stream.count);
 	cr_assert_gt(whole.handled, 4);
-	cr_assert_eq(whole.dropped[GYRE_DROP_NOT_UNDERSTOOD], 4);
-	cr_assert_eq(whole.frames, 16);
+	cr_assert_eq(whole.dropped[GYRE_DROP_NOT_UNDERSTOOD], 6);
+	cr_assert_eq(whole.frames, 19);
 	for (size_t cut = 1; cut < stream.count; cut++) {
 		const struct bare_sums sums = feed_accepted(&stream, cut, stream.count);
 

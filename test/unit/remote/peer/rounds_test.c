@@ -1,0 +1,420 @@
+/*
+ * Watches are named in rounds after a link broke, and watchers that were not named are forgotten:
+ * both sides, by the frames. On a clock that stands until a test moves it.
+ */
+#include <criterion/criterion.h>
+
+#include <gyre/watch.h>
+
+#include "actor/house_extra.h"
+#include "actor/life/lifecycle.h"
+#include "actor/life/watch.h"
+#include "actor/life/watch_walk.h"
+#include "actor/mail/mail_pool.h"
+#include "actor/mail/send.h"
+#include "remote/bare.h"
+#include "remote/peer/rounds.h"
+
+enum { MANY = GY_WATCH_WALK_STEP + 1000, HEARD_BYTES = 1 << 20, ENOUGH_MS = 100 };
+
+static struct bare bare;
+static struct gyre_address watcher;
+
+/* ---- the side that is watched ---- */
+
+struct order {
+	const struct gyre_type *type;
+	uint32_t slot;
+	uint32_t round;
+	uint16_t loop;
+};
+
+static void say(const struct order *order)
+{
+	unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX + 4];
+	struct gyre_encoder body = { .max = 4, .room = 4 };
+	const struct gy_frame frame = { .kind = GY_WIRE_EVENT,
+					.bytes = order->type == &gy_type_unwatch ? 0 : 4,
+					.to_loop = bare.adder.loop,
+					.to_slot = bare.adder.slot,
+					.to_cookie = bare.adder.cookie,
+					.from_loop = order->loop,
+					.from_slot = order->slot,
+					.from_cookie = 9,
+					.type = order->type->id,
+					.ask_id = order->slot };
+
+	body.bytes = bytes + gy_wire_put(&frame, bytes);
+	gyre_encode_u32(&body, order->round);
+	bare_feed(&bare, bytes, GY_WIRE_HEAD_BYTES_MAX + frame.bytes, sizeof(bytes));
+}
+
+#define SAY(TYPE, ...) say(&(struct order){ .type = &gy_type_##TYPE, __VA_ARGS__ })
+
+static uint32_t watchers(void)
+{
+	return gy_lives_watchers(&gy_peer_find(bare.homes.nodes, BARE_PEER)->lives);
+}
+
+static uint32_t records(void)
+{
+	const struct gy_house *house =
+		gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie);
+
+	return house->extra->watch->watchers.count;
+}
+
+static void expect_watchers(uint32_t count)
+{
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_eq(watchers(), count, "%u are counted", watchers());
+	cr_expect_eq(records(), count, "there are %u", records());
+}
+
+static void come_again(void)
+{
+	bare_hang_up(&bare);
+	bare_accept(&bare);
+	bare_greet(&bare);
+}
+
+static void begin_watched(void)
+{
+	bare_init(&bare, &(struct gyre_node_options){ 0 });
+	bare_accept(&bare);
+	bare_greet(&bare);
+}
+
+static void end_watched(void)
+{
+	gy_house_request_stop(gy_house_find(&bare.rig.home, bare.adder.slot, bare.adder.cookie), 0);
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_eq(watchers(), 0);
+	bare_hang_up(&bare);
+	bare_forget(&bare);
+	bare_fini(&bare);
+}
+
+Test(rounds, forget_a_watcher_whose_order_was_lost, .init = begin_watched, .fini = end_watched)
+{
+	SAY(watch, .slot = 1);
+	SAY(watch, .slot = 2);
+	SAY(watch, .slot = 3);
+	come_again();
+	SAY(watch, .slot = 2, .round = 1);
+	SAY(watch, .slot = 4, .round = 1);
+	expect_watchers(4);
+	SAY(round_over, .round = 1);
+	expect_watchers(2);
+	SAY(unwatch, .slot = 4);
+	expect_watchers(1);
+}
+
+Test(rounds, leave_what_was_named_later, .init = begin_watched, .fini = end_watched)
+{
+	SAY(watch, .slot = 1, .round = 7);
+	SAY(watch, .slot = 2, .round = 6);
+	SAY(watch, .slot = 1, .round = 6); /* which comes late */
+	SAY(round_over, .round = 6);
+	expect_watchers(2);
+	SAY(round_over, .round = 7);
+	expect_watchers(1);
+	SAY(watch, .slot = 1, .round = 0); /* the numbers have gone round */
+	SAY(watch, .slot = 2, .round = UINT32_MAX);
+	SAY(watch, .slot = 3, .round = 1);
+	SAY(round_over, .round = 1);
+	expect_watchers(2);
+}
+
+Test(rounds, are_of_one_loop, .init = begin_watched, .fini = end_watched)
+{
+	SAY(watch, .slot = 1);
+	SAY(watch, .slot = 2, .loop = 3);
+	SAY(round_over, .round = 1);
+	expect_watchers(1);
+	SAY(round_over, .round = 1, .loop = 3); /* it dials nobody, and loop 0 says so */
+	expect_watchers(0);
+}
+
+Test(rounds, are_not_ended_by_another_loop, .init = begin_watched, .fini = end_watched)
+{
+	unsigned char bytes[GY_HELLO_BYTES_MAX];
+	struct gy_hello hello;
+
+	SAY(watch, .slot = 1);
+	bare_hang_up(&bare);
+	bare_accept(&bare);
+	hello = bare_hello();
+	hello.loop = 2;
+	bare_feed(&bare, bytes, gy_hello_put(&hello, bytes), sizeof(bytes));
+	SAY(round_over, .round = 1);
+	expect_watchers(1);
+	cr_expect_eq(bare_sums(&bare).dropped[GYRE_DROP_NOT_UNDERSTOOD], 1);
+}
+
+Test(rounds, forget_very_many_watchers_in_steps, .init = begin_watched, .fini = end_watched)
+{
+	for (uint32_t i = 0; i < MANY; i++) {
+		SAY(watch, .slot = i);
+	}
+	SAY(round_over, .round = 1);
+	cr_expect_gt(watchers(), 0);
+	cr_expect_lt(watchers(), MANY);
+	SAY(watch, .slot = MANY, .round = 1);
+	SAY(round_over, .round = 1); /* which it does not do twice at a time */
+	expect_watchers(1);
+}
+
+/* ---- the side that watches ---- */
+
+/* What was said since the last time: orders to watch, and ends of rounds. */
+struct said {
+	uint32_t watches;
+	uint32_t unwatches;
+	uint32_t ends;
+	uint32_t round; /* of the last of either, if all since the last end have the same */
+	uint64_t bytes;
+	uint64_t frames;
+};
+
+static void add_order(struct said *said, const struct gy_frame *frame)
+{
+	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
+	bool watch = frame->type == gy_type_watch.id;
+	bool end = frame->type == gy_type_round_over.id;
+
+	said->frames++;
+	said->watches += watch;
+	said->ends += end;
+	said->unwatches += frame->type == gy_type_unwatch.id;
+	if (watch || end) {
+		uint32_t round = gyre_decode_u32(&in);
+
+		cr_assert(said->watches + said->ends == 1 || round == said->round,
+			  "round %u, and %u", round, said->round);
+		said->round = round;
+	}
+}
+
+static unsigned char heard[HEARD_BYTES];
+static size_t heard_count; /* of a frame that has come in part */
+
+static struct said hear(void)
+{
+	size_t count =
+		heard_count + bare_hear(&bare, heard + heard_count, HEARD_BYTES - heard_count);
+	struct said said = { 0 };
+	size_t at = 0;
+
+	for (int64_t length = gy_wire_bytes(heard, count);
+	     length > 0 && (size_t)length <= count - at;
+	     length = gy_wire_bytes(heard + at, count - at)) {
+		struct gy_frame frame;
+
+		gy_wire_get(heard + at, &frame);
+		at += (size_t)length;
+		if (frame.kind == GY_WIRE_EVENT) {
+			said.bytes += (uint64_t)length;
+			add_order(&said, &frame);
+		}
+	}
+	heard_count = count - at;
+	memmove(heard, heard + at, heard_count);
+	return said;
+}
+
+static void credit(const struct said *said)
+{
+	unsigned char bytes[GY_WIRE_WORD_BYTES + 16];
+	struct gyre_encoder body = { .max = 16, .room = 16 };
+	const struct gy_frame frame = { .kind = GY_WIRE_CREDIT, .bytes = 16 };
+
+	body.bytes = bytes + gy_wire_put(&frame, bytes);
+	gyre_encode_u64(&body, said->bytes);
+	gyre_encode_u64(&body, said->frames);
+	bare_feed(&bare, bytes, sizeof(bytes), sizeof(bytes));
+}
+
+/* Takes all that it says, to the end of a round. */
+static struct said hear_round(struct said said)
+{
+	while (said.ends == 0) {
+		struct said more;
+
+		credit(&said);
+		bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+		more = hear();
+		cr_assert_gt(more.frames, 0);
+		said.watches += more.watches;
+		said.ends += more.ends;
+		said.bytes += more.bytes;
+		said.frames += more.frames;
+		said.round = more.round;
+	}
+	return said;
+}
+
+static struct gyre_address there(uint32_t slot)
+{
+	return (struct gyre_address){ .slot = slot, .cookie = 6, .node = BARE_PEER, .life = 1000 };
+}
+
+/* Watches as many as it is told; or gives up the first. */
+static int watch_or_not(struct gyre_stack *stack)
+{
+	uint64_t count = gyre_message(stack, bare_number)->value;
+
+	for (uint32_t slot = 0; slot < count; slot++) {
+		cr_assert_eq(gyre_watch(stack, there(slot)), 0);
+	}
+	if (count == 0) {
+		cr_assert_eq(gyre_unwatch(stack, there(0)), 0);
+	}
+	return gyre_return(stack);
+}
+
+static int hear_end(struct gyre_stack *stack)
+{
+	return gyre_return(stack);
+}
+
+static const struct gyre_class watcher_class = {
+	.name = "watcher", .behaviour = { .notice = watch_or_not, .event = hear_end }
+};
+
+static void tell(uint64_t count)
+{
+	struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_number);
+
+	cr_assert_not_null(mail);
+	*(struct bare_number *)gyre_payload(mail) = (struct bare_number){ count };
+	mail->node.kind = GY_MAIL_NOTICE;
+	gy_mail_from_nobody(mail);
+	(void)gy_send(&bare.rig.home, watcher, mail, GY_LANE_NOTICE);
+	bare_wait(&bare, 1);
+}
+
+static void begin_watcher(const struct gyre_node_options *options)
+{
+	const struct gy_spawn_order order = { .class = &watcher_class };
+
+	bare_init(&bare, options);
+	bare_dial(&bare);
+	bare_greet(&bare);
+	cr_assert_eq(gy_spawn(&bare.rig.home, &order, 0, &watcher), 0);
+	bare_wait(&bare, 1);
+}
+
+static void begin(void)
+{
+	begin_watcher(&(struct gyre_node_options){ 0 });
+}
+
+static void end(void)
+{
+	bare_hang_up(&bare);
+	bare_forget(&bare);
+	bare_fini(&bare);
+}
+
+static void dial_again(void)
+{
+	bare_hang_up(&bare);
+	heard_count = 0;
+	bare_dial(&bare);
+	bare_greet(&bare);
+}
+
+Test(rounds, name_all_watches_by_the_next_link, .init = begin, .fini = end)
+{
+	struct said said;
+
+	tell(3);
+	said = hear();
+	cr_expect_eq(said.watches, 3);
+	cr_expect_eq(said.ends, 0, "the first link has lost nothing");
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	said = hear();
+	cr_expect_eq(said.watches, 3);
+	cr_expect_eq(said.ends, 1);
+	cr_expect_eq(said.round, 1);
+	tell(5);
+	said = hear();
+	cr_expect_eq(said.watches, 2, "those that are new");
+	cr_expect_eq(said.round, 1);
+}
+
+Test(rounds, name_no_watch_that_was_given_up, .init = begin, .fini = end)
+{
+	struct said said;
+
+	tell(2);
+	tell(0);
+	(void)hear(); /* and take nothing of it */
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	said = hear();
+	cr_expect_eq(said.watches, 1);
+	cr_expect_eq(said.unwatches, 0);
+	cr_expect_eq(said.ends, 1);
+}
+
+Test(rounds, end_even_when_nothing_is_watched_any_more, .init = begin, .fini = end)
+{
+	struct said said;
+
+	tell(1);
+	tell(0);
+	dial_again();
+	(void)hear();
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	said = hear();
+	cr_expect_eq(said.watches, 0);
+	cr_expect_eq(said.ends, 1);
+	cr_expect_eq(said.round, 2);
+}
+
+Test(rounds, are_not_told_of_by_who_never_watched, .init = begin, .fini = end)
+{
+	cr_assert_eq(bare_notify(&bare, 1), 0);
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_eq(hear().ends, 0);
+}
+
+Test(rounds, name_very_many_in_steps_and_begin_anew_when_the_link_breaks, .init = begin,
+     .fini = end)
+{
+	struct said said;
+
+	tell(MANY);
+	(void)hear();
+	dial_again();
+	said = hear();
+	cr_expect_gt(said.watches, 0);
+	cr_expect_lt(said.watches, MANY);
+	cr_expect_eq(said.ends, 0);
+	dial_again();
+	said = hear_round(hear());
+	cr_expect_eq(said.watches, MANY);
+	cr_expect_eq(said.ends, 1);
+	cr_expect_eq(said.round, 2);
+}
+
+Test(rounds, wait_while_the_link_is_half_full)
+{
+	struct said said;
+
+	begin_watcher(&(struct gyre_node_options){ .link_bytes_max = 1 << 16 });
+	tell(MANY);
+	(void)hear();
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	said = hear();
+	cr_expect_lt(said.watches, MANY);
+	cr_expect_eq(said.ends, 0);
+	cr_expect_eq(hear_round(said).watches, MANY);
+	end();
+}
