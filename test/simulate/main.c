@@ -31,9 +31,12 @@ enum {
 };
 
 static const struct world *const worlds[] = {
-	&world_actors,	&world_barriers, &world_chat,	&world_crowd, &world_echo,  &world_ends,
-	&world_files,	&world_handover, &world_kv,	&world_lan,   &world_nodes, &world_services,
-	&world_silence, &world_streams,	 &world_thefts, &world_tide,  NULL,
+	&world_actors,	&world_barriers, &world_chat,
+	&world_crowd,	&world_echo,	 &world_ends,
+	&world_files,	&world_handover, &world_kv,
+	&world_lan,	&world_nodes,	 &world_services,
+	&world_silence, &world_streams,	 &world_thefts,
+	&world_tide,	&world_watches,	 NULL,
 };
 
 static const char usage[] =

@@ -55,6 +55,7 @@ extern const struct world world_silence;
 extern const struct world world_streams;
 extern const struct world world_thefts;
 extern const struct world world_tide;
+extern const struct world world_watches;
 
 /* ---- shared.c ---- */
 
