@@ -399,24 +399,6 @@ static void name_again(struct gy_home *home, struct gyre_mail *theirs, struct gy
 	gy_mail_put(home, order);
 }
 
-/* Without memory for its record a watch waits: the watcher must hear of the end only at the end. */
-void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
-{
-	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
-
-	gy_count(&home->counters.handled, 1);
-	if (house == NULL) {
-		tell(home, mail, -ESRCH);
-	} else if (theirs != NULL) {
-		name_again(home, theirs, mail);
-	} else {
-		count_watcher(home, mail, 1);
-		if (!gy_watch_retry(house, mail)) {
-			gy_house_put(home, house, mail, GY_LANE_EVENT);
-		}
-	}
-}
-
 /* A watch that waits for memory is given up: its mail stays in the lane, and means nothing. */
 static void call_off(struct gy_house *house, struct gyre_mail *waiting)
 {
@@ -427,6 +409,26 @@ static void call_off(struct gy_house *house, struct gyre_mail *waiting)
 static bool is_called_off(const struct gyre_mail *waiting)
 {
 	return waiting->from.cookie == 0;
+}
+
+/* Without memory for its record a watch waits: the watcher must hear of the end only at the end. */
+void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
+{
+	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
+
+	gy_count(&home->counters.handled, 1);
+	if (is_called_off(mail)) {
+		gy_mail_put(home, mail); /* another node says that it is from nobody */
+	} else if (house == NULL) {
+		tell(home, mail, -ESRCH);
+	} else if (theirs != NULL) {
+		name_again(home, theirs, mail);
+	} else {
+		count_watcher(home, mail, 1);
+		if (!gy_watch_retry(house, mail)) {
+			gy_house_put(home, house, mail, GY_LANE_EVENT);
+		}
+	}
 }
 
 bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)

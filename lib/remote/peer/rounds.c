@@ -138,6 +138,9 @@ static bool end(struct gy_peer_task *peer_task, enum way way)
 	if (rounds->walk.away > 0) {
 		return true; /* back() goes on */
 	}
+	if (way == WAY_OPEN && link_of(peer_task)->stage != GY_LINK_STAGE_OPEN) {
+		return true; /* a step has broken it, and another round begins */
+	}
 	if (rounds->walk.again) {
 		rounds->walk.again = false;
 		rounds->walk.slot = 0;
@@ -245,7 +248,8 @@ void gy_rounds_link_opened(struct gy_link *link)
 	go_on(task_of(link));
 }
 
-/* A loop that retires has no next link: then its round goes by loop 0. */
+/* The task finds those that have no next link: a loop that retires, and watches that are to hear
+ * that the peer has no address any more. */
 void gy_rounds_link_ended(struct gy_link *link, bool lost)
 {
 	if (link->links->home->loop.index == 0) {
@@ -253,9 +257,7 @@ void gy_rounds_link_ended(struct gy_link *link, bool lost)
 	}
 	if (lost && gy_peer_is_alive(link->peer)) {
 		task_of(link)->rounds.anew = true; /* not now: a step may have broken the link */
-		if (gy_link_is_retiring(link)) {
-			gy_peer_task_request(link->links, link->peer, GY_PEER_TASK_RENEW);
-		}
+		gy_peer_task_request(link->links, link->peer, GY_PEER_TASK_RENEW);
 	}
 }
 

@@ -3,6 +3,7 @@
  * both sides, by the frames. On a clock that stands until a test moves it.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 
 #include <gyre/watch.h>
 
@@ -273,8 +274,11 @@ static int watch_or_not(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static uint32_t unreachable;
+
 static int hear_end(struct gyre_stack *stack)
 {
+	unreachable += gyre_message(stack, gyre_terminated)->reason == -EHOSTUNREACH;
 	return gyre_return(stack);
 }
 
@@ -310,16 +314,26 @@ static void begin(void)
 	begin_watcher(&(struct gyre_node_options){ 0 });
 }
 
+/* The next link is under way. */
+static void hang_up(void)
+{
+	struct gy_link *link = bare.link;
+
+	gy_link_set(link, GY_LINK_FLAG_HAS_CLIENT);
+	bare_hang_up(&bare);
+	gy_link_clear(link, GY_LINK_FLAG_HAS_CLIENT);
+}
+
 static void end(void)
 {
-	bare_hang_up(&bare);
+	hang_up();
 	bare_forget(&bare);
 	bare_fini(&bare);
 }
 
 static void dial_again(void)
 {
-	bare_hang_up(&bare);
+	hang_up();
 	heard_count = 0;
 	bare_dial(&bare);
 	bare_greet(&bare);
@@ -374,6 +388,15 @@ Test(rounds, end_even_when_nothing_is_watched_any_more, .init = begin, .fini = e
 	cr_expect_eq(said.watches, 0);
 	cr_expect_eq(said.ends, 1);
 	cr_expect_eq(said.round, 2);
+}
+
+Test(rounds, tell_those_who_watch_that_there_is_no_next_link, .init = begin, .fini = end)
+{
+	tell(2);
+	bare_hang_up(&bare); /* and the peer has no address */
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_eq(unreachable, 2);
+	bare_dial(&bare);
 }
 
 Test(rounds, are_not_told_of_by_who_never_watched, .init = begin, .fini = end)
