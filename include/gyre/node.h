@@ -199,6 +199,9 @@ struct gyre_membership {
  * @users: the ids of users whose processes may have links over Unix sockets, besides the effective
  *   user of this process; copied; NULL for none
  * @users_count: how many they are, at most GYRE_NODE_USERS_MAX
+ * @watches_max: how many watches the actors of one other node may have on actors here, 1 to 2^24;
+ *   2^20. Each takes some 128 bytes. More are refused: the watcher gets struct gyre_terminated with
+ *   -EDQUOT, and this node logs it
  */
 struct gyre_node_options {
 	uint16_t id;
@@ -230,6 +233,7 @@ struct gyre_node_options {
 	const uint32_t *users;
 	uint32_t users_count;
 	uint32_t listen_mode;
+	uint32_t watches_max;
 };
 
 /**

@@ -15,9 +15,10 @@ GYRE_BEGIN_DECLS
  * @reason: 0 if it was stopped; the negative errno of the failure that stopped it; -ESHUTDOWN if
  *   its system stops; -ESRCH if it had ended before the watch began. For an actor of another node
  *   also -EHOSTDOWN, when that node is lost; -EHOSTUNREACH, when no address of that node is known,
- *   or it was not reached in time (@away_ns of struct gyre_node_options); and -EADDRNOTAVAIL, when
- *   this node would not hear of the end. Then the watch has ended, and the actor perhaps has not;
- *   see node.h
+ *   or it was not reached in time (@away_ns of struct gyre_node_options); -EADDRNOTAVAIL, when this
+ *   node would not hear of the end; and -EDQUOT, when actors of this node have as many watches on
+ *   that node as they may: give some up, or raise @watches_max of its struct gyre_node_options.
+ *   After either of the last two the watch has ended, and the actor perhaps has not; see node.h
  */
 struct gyre_terminated {
 	struct gyre_address actor;

@@ -117,9 +117,11 @@ struct gy_remote_ops {
 	void (*resume)(struct gy_home *home);
 	/* The address of an actor of another node with its life, which an origin lacks. */
 	struct gyre_address (*shown)(const struct gy_home *home, struct gyre_address address);
-	/* So many more watches of that actor of another node are kept here; also on the thread of a
-	 * thief. */
-	void (*count_watcher)(struct gy_home *home, struct gy_origin watcher, int32_t change);
+	/* A watch of that actor of another node is to be kept here: false if its node has as many
+	 * as it may. */
+	bool (*hold_watcher)(struct gy_home *home, struct gy_origin watcher);
+	/* One that was held is not kept any more. Both also on the thread of a thief. */
+	void (*release_watcher)(struct gy_home *home, struct gy_origin watcher);
 };
 
 #endif

@@ -58,6 +58,7 @@ static int check_all(const struct gyre_node_options *o, const struct gy_log *log
 		{ "away_ns", o->away_ns, GYRE_MILLISECONDS(1), GYRE_SECONDS(3600) },
 		{ "listen_mode", o->listen_mode, 1, MODE_MAX },
 		{ "users_count", o->users_count, 0, GYRE_NODE_USERS_MAX },
+		{ "watches_max", o->watches_max, 1, 1 << 24 },
 		{ "bytes of cluster", strlen(o->cluster), 1, GYRE_NODE_NAME_BYTES_MAX },
 		{ "id", o->id, 1, UINT16_MAX },
 	};
@@ -147,6 +148,7 @@ static struct gyre_node_options resolve(const struct gyre_node_options *options)
 	o.redial_min_ns = or_else(o.redial_min_ns, GYRE_MILLISECONDS(100));
 	o.redial_max_ns = or_else(o.redial_max_ns, GYRE_SECONDS(10));
 	o.away_ns = or_else(o.away_ns, GYRE_SECONDS(5));
+	o.watches_max = (uint32_t)or_else(o.watches_max, 1 << 20);
 	o.listen_mode =
 		(uint32_t)or_else(o.listen_mode, o.users_count == 0 ? MODE_ALONE : MODE_OF_ALL);
 	return o;
@@ -248,6 +250,7 @@ int gy_nodes_create(const struct gyre_node_options *options, const struct gy_nod
 	nodes->peer_lost = life->peer_lost;
 	nodes->loops_max = life->loops_max;
 	gy_log_limit_init(&nodes->refusals, REFUSALS_MAX, REFUSALS_MS);
+	gy_log_limit_init(&nodes->watches_refused, 1, REFUSALS_MS);
 	(void)pthread_mutex_init(&nodes->mutex, NULL);
 	nodes->links = (struct gy_links *)gy_memory_get(life->loops_max * sizeof(*nodes->links));
 	r = nodes->links == NULL ? -ENOMEM : init(nodes);

@@ -43,9 +43,10 @@ struct gy_nodes {
 	struct gy_types types;
 	struct gy_links *links; /* one a loop */
 	struct gy_remote_ops ops;
-	struct gy_remote_ops one_way_ops; /* of a loop that has a link that is one-way */
-	uint32_t lack_logged;		  /* atomic: that it does not listen */
-	struct gy_log_limit refusals;	  /* of lines about those that have dialled; atomic */
+	struct gy_remote_ops one_way_ops;    /* of a loop that has a link that is one-way */
+	uint32_t lack_logged;		     /* atomic: that it does not listen */
+	struct gy_log_limit refusals;	     /* of lines about those that have dialled; atomic */
+	struct gy_log_limit watches_refused; /* of lines about watches_max; atomic */
 	pthread_mutex_t mutex;
 	struct gy_id_table peers; /* read without the mutex */
 	struct gy_node_watcher *watchers;

@@ -183,6 +183,16 @@ int gyre_unwatch(struct gyre_stack *stack, struct gyre_address actor)
 	return 0;
 }
 
+/*
+ * The watch has ended, and not what was watched: this node would not hear of that, or the other one
+ * has refused the watch. It may have taken it since, when the watch was named once more, and before
+ * the refusal came.
+ */
+static bool may_live_on(const struct gyre_mail *mine, int reason)
+{
+	return reason == -EDQUOT || ((mine->deadline & MARK_TOLD) != 0 && reason == -EADDRNOTAVAIL);
+}
+
 bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 {
 	const struct gyre_terminated *terminated =
@@ -193,8 +203,8 @@ bool gy_watch_claim(struct gy_house *house, const struct gyre_mail *mail)
 		return false;
 	}
 	gy_table_remove(&house->extra->watch->watched, &house->home->parts, &record_of(mine)->item);
-	if ((mine->deadline & MARK_TOLD) != 0 && terminated->reason == -EADDRNOTAVAIL) {
-		forget(house->home, mine); /* the watch has ended, and not what was watched */
+	if (may_live_on(mine, terminated->reason)) {
+		forget(house->home, mine);
 	} else {
 		gy_mail_put(house->home, mine);
 	}
@@ -364,11 +374,17 @@ void gy_watch_set_round(struct gyre_mail *order, uint32_t round)
 	record_of(order)->round = round;
 }
 
-/* The other node is told how many of its watchers there are. */
-static void count_watcher(struct gy_home *home, const struct gyre_mail *theirs, int32_t change)
+/* Watchers on other nodes are counted, and there are only so many of each. */
+static bool hold_watcher(struct gy_home *home, const struct gyre_mail *theirs)
+{
+	return gy_likely(theirs->from.node == home->node) ||
+	       home->options.remote->hold_watcher(home, theirs->from);
+}
+
+static void release_watcher(struct gy_home *home, const struct gyre_mail *theirs)
 {
 	if (gy_unlikely(theirs->from.node != home->node)) {
-		home->options.remote->count_watcher(home, theirs->from, change);
+		home->options.remote->release_watcher(home, theirs->from);
 	}
 }
 
@@ -402,7 +418,7 @@ static void name_again(struct gy_home *home, struct gyre_mail *theirs, struct gy
 /* A watch that waits for memory is given up: its mail stays in the lane, and means nothing. */
 static void call_off(struct gy_house *house, struct gyre_mail *waiting)
 {
-	count_watcher(house->home, waiting, -1);
+	release_watcher(house->home, waiting);
 	gy_mail_from_nobody(waiting);
 }
 
@@ -423,11 +439,10 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 		tell(home, mail, -ESRCH);
 	} else if (theirs != NULL) {
 		name_again(home, theirs, mail);
-	} else {
-		count_watcher(home, mail, 1);
-		if (!gy_watch_retry(house, mail)) {
-			gy_house_put(home, house, mail, GY_LANE_EVENT);
-		}
+	} else if (!hold_watcher(home, mail)) {
+		tell(home, mail, -EDQUOT);
+	} else if (!gy_watch_retry(house, mail)) {
+		gy_house_put(home, house, mail, GY_LANE_EVENT);
 	}
 }
 
@@ -443,7 +458,7 @@ bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)
 	}
 	theirs = find_watcher(house, mail);
 	if (theirs != NULL) { /* it came twice while there was no memory */
-		count_watcher(home, mail, -1);
+		release_watcher(home, mail);
 		name_again(home, theirs, mail);
 		return true;
 	}
@@ -466,7 +481,7 @@ void gy_watch_tell_waiting(struct gy_house *house, int reason)
 		if (is_called_off(mail)) {
 			gy_mail_put(house->home, mail);
 		} else {
-			count_watcher(house->home, mail, -1);
+			release_watcher(house->home, mail);
 			tell(house->home, mail, reason);
 		}
 	}
@@ -528,7 +543,7 @@ bool gy_watch_node_lost(struct gy_house *house, const struct gy_node_loss *news)
 
 static void forget_watcher(struct gy_house *house, struct gyre_mail *theirs)
 {
-	count_watcher(house->home, theirs, -1);
+	release_watcher(house->home, theirs);
 	gy_mail_put(house->home, theirs);
 }
 
@@ -726,7 +741,7 @@ void gy_watch_end(struct gy_house *house, int reason)
 	while (watch->watchers.count > 0) {
 		struct gyre_mail *theirs = take_any(&watch->watchers, &bucket);
 
-		count_watcher(home, theirs, -1);
+		release_watcher(home, theirs);
 		tell_cause(home, theirs, reason, gy_house_cause(house, reason));
 	}
 	bucket = 0;

@@ -211,13 +211,6 @@ int gy_route_counted(struct gy_home *home, struct gyre_address to, struct gyre_m
 
 /* ---- what homes call ---- */
 
-static void count_watcher(struct gy_home *home, struct gy_origin watcher, int32_t change)
-{
-	struct gy_peer *peer = gy_peer_find(gy_links_of(home)->nodes, watcher.node);
-
-	(void)gy_fetch_add(&peer->lives.watchers[watcher.slot >> GY_LIFE_SHIFT], (uint32_t)change);
-}
-
 static struct gyre_address shown(const struct gy_home *home, struct gyre_address address)
 {
 	return gy_lives_shown(gy_links_of(home)->nodes, address);
@@ -259,5 +252,6 @@ const struct gy_remote_ops gy_remote_ops = {
 	.drain = drain,
 	.resume = resume,
 	.shown = shown,
-	.count_watcher = count_watcher,
+	.hold_watcher = gy_watcher_hold,
+	.release_watcher = gy_watcher_release,
 };

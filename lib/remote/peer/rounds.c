@@ -36,6 +36,11 @@
  *   last link of a loop breaks while that retires, the peer may read an order from it after the end
  *   of such a round. A watcher that comes back so is forgotten with the next one.
  *
+ * A peer may have only so many watches here. One more is refused: its watcher hears of its end with
+ * -EDQUOT, and sends an order to forget it as for one that it gives up. So the refusal may cross a
+ * round, in which the watch is named once more and perhaps taken. Watches whose orders to forget
+ * were lost count until the round is over; those of a former life of the peer do not.
+ *
  * Both the naming and the sweep are walks in steps, a tick apart, and the naming waits while the
  * link is half full, so that 100,000 watches hold up neither loop nor link.
  */
@@ -284,6 +289,46 @@ void gy_rounds_relay(struct gy_links *links, struct gyre_address to, struct gyre
 		gy_count(&links->home->counters.handled, 1);
 		gy_mail_put(links->home, mail);
 	}
+}
+
+/* ---- how many there are ---- */
+
+/* By life: the watches of one that is over do not count against the next. */
+static uint32_t *count_of(struct gy_nodes *nodes, struct gy_origin watcher)
+{
+	struct gy_peer *peer = gy_peer_find(nodes, watcher.node);
+
+	return &peer->lives.watchers[watcher.slot >> GY_LIFE_SHIFT];
+}
+
+bool gy_watcher_hold(struct gy_home *home, struct gy_origin watcher)
+{
+	struct gy_nodes *nodes = gy_links_of(home)->nodes;
+	uint32_t *count = count_of(nodes, watcher);
+	uint32_t max = nodes->options.watches_max;
+
+	uint32_t present = gy_load_relaxed(count);
+
+	while (present < max) {
+		if (gy_compare_exchange(count, &present, present + 1)) {
+			return true;
+		}
+	}
+	(void)gy_log_limited(nodes->log, &nodes->watches_refused, home->loop.now_ns,
+			     GYRE_LOG_WARNING,
+			     "node %u: actors of node %u have %u watches here, as many as they may "
+			     "(watches_max): more are refused with -EDQUOT; let them give up those "
+			     "that they do not need, or raise watches_max",
+			     nodes->options.id, watcher.node, max);
+	return false;
+}
+
+void gy_watcher_release(struct gy_home *home, struct gy_origin watcher)
+{
+	uint32_t before = gy_fetch_add(count_of(gy_links_of(home)->nodes, watcher), UINT32_MAX);
+
+	gy_assert(before > 0);
+	(void)before;
 }
 
 /* ---- sweeps ---- */

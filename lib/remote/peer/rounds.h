@@ -48,6 +48,10 @@ void gy_rounds_mark(struct gy_links *links, struct gyre_address to, struct gyre_
 /* That the round of another loop is over has come to loop 0. Takes the mail. */
 void gy_rounds_relay(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail);
 
+/* Of struct gy_remote_ops: watches that peers have here are counted, up to @watches_max. */
+bool gy_watcher_hold(struct gy_home *home, struct gy_origin watcher);
+void gy_watcher_release(struct gy_home *home, struct gy_origin watcher);
+
 /* The peer says that a round of a loop of it is over: -EPROTO, -ENOMEM. */
 int gy_sweeps_begin(struct gy_link *link, const struct gy_frame *frame);
 void gy_sweeps_init(struct gy_links *links);

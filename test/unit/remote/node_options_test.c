@@ -105,6 +105,7 @@ Test(node_options, may_be_as_low_as_is_said)
 		{ "secret", { .secret = "sixteen bytes..." } },
 		{ "listen_mode", { .listen_mode = 1 } },
 		{ "users", { .users = users, .users_count = 1 } },
+		{ "watches_max", { .watches_max = 1 } },
 	};
 
 	expect_edges(edges, gy_countof(edges), true);
@@ -155,6 +156,7 @@ Test(node_options, may_be_as_high_as_is_said)
 		{ "message_bytes_max", { .message_bytes_max = 1 << 24 } },
 		{ "listen_wait_ns", { .listen_wait_ns = GYRE_SECONDS(60) } },
 		{ "greetings_max", { .greetings_max = 1 << 16 } },
+		{ "watches_max", { .watches_max = 1 << 24 } },
 		{ "greeting_ns", { .greeting_ns = GYRE_SECONDS(60) } },
 		{ "heartbeat_ns",
 		  { .heartbeat_ns = GYRE_SECONDS(60),
@@ -185,6 +187,7 @@ Test(node_options, are_refused_and_named_above_that)
 		{ "message_bytes_max", { .message_bytes_max = (1 << 24) + 1 } },
 		{ "listen_wait_ns", { .listen_wait_ns = GYRE_SECONDS(60) + 1 } },
 		{ "greetings_max", { .greetings_max = (1 << 16) + 1 } },
+		{ "watches_max", { .watches_max = (1 << 24) + 1 } },
 		{ "greeting_ns", { .greeting_ns = GYRE_SECONDS(60) + 1 } },
 		{ "heartbeat_ns", { .heartbeat_ns = GYRE_SECONDS(60) + 1 } },
 		{ "suspect_ns", { .suspect_ns = GYRE_SECONDS(3600) + 1 } },
@@ -353,6 +356,7 @@ Test(node_options, say_what_each_zero_stood_for_but_no_secret)
 	cr_expect_null(resolved.users);
 	cr_expect_eq(resolved.users_count, 0);
 	cr_expect_eq(resolved.listen_mode, 0600);
+	cr_expect_eq(resolved.watches_max, 1 << 20);
 	gyre_system_destroy(system);
 }
 

@@ -231,7 +231,7 @@ static void expect_end_of_round(struct stranger *stranger, uint32_t round)
 }
 
 /* The actor that was watched has ended: says so to who watched it. */
-static void say_terminated(struct stranger *stranger, const struct gy_frame *watch)
+static void say_terminated_for(struct stranger *stranger, const struct gy_frame *watch, int reason)
 {
 	unsigned char body[16];
 	struct gyre_encoder out = { .bytes = body, .room = sizeof(body), .max = sizeof(body) };
@@ -247,8 +247,13 @@ static void say_terminated(struct stranger *stranger, const struct gy_frame *wat
 	gyre_encode_u32(&out, watched.slot);
 	gyre_encode_u32(&out, watched.cookie);
 	gyre_encode_u32(&out, watched.loop);
-	gyre_encode_u32(&out, 0);
+	gyre_encode_u32(&out, (uint32_t)reason);
 	stranger_say_frame(stranger, &frame);
+}
+
+static void say_terminated(struct stranger *stranger, const struct gy_frame *watch)
+{
+	say_terminated_for(stranger, watch, 0);
 }
 
 /* An answer to an ask has come after all that was said before. */
@@ -294,6 +299,28 @@ Test(remote_watch, is_renewed_after_its_link_broke_and_tells_once)
 	expect_settled(&in, local);
 	stranger_expect(&out, GY_WIRE_REPLY);
 	cr_assert_eq(times_told, 1);
+	stranger_close(&in);
+	stranger_close(&out);
+	fixture_close();
+}
+
+Test(remote_watch, that_is_refused_is_given_up_for_it_may_have_been_taken_since)
+{
+	struct gyre_address local;
+	struct stranger out;
+	struct stranger in;
+
+	local = stranger_open_with(&stranger_quick, &watcher_class);
+	stranger_listen(&out);
+	cr_assert_eq(notify_outside(local, 0), 0);
+	stranger_welcome(&out);
+	expect_watch(&out, &gy_type_watch);
+	stranger_meet(&in);
+	say_terminated_for(&in, &out.frame, -EDQUOT);
+	expect_watch(&out, &gy_type_unwatch);
+	stranger_await_answer(local);
+	cr_expect_eq(times_told, 1);
+	cr_expect_eq(reason_told, -EDQUOT);
 	stranger_close(&in);
 	stranger_close(&out);
 	fixture_close();
@@ -380,6 +407,59 @@ Test(remote_watch, that_is_asked_for_twice_is_told_of_once_and_given_up_by_who_h
 	/* Nothing else comes before the answer to what is asked now. */
 	expect_settled(&in, local);
 	stranger_expect(&out, GY_WIRE_EXCEPTION);
+	stranger_close(&in);
+	stranger_close(&out);
+	fixture_close();
+}
+
+static void expect_told(struct stranger *stranger, uint32_t slot, int reason)
+{
+	struct gyre_decoder in;
+
+	stranger_expect(stranger, GY_WIRE_EVENT);
+	cr_assert_eq(stranger->frame.type, GYRE_ID(gyre_terminated));
+	cr_expect_eq(stranger->frame.to_slot, slot);
+	in = (struct gyre_decoder){ .at = stranger->frame.body + 12, .left = 4 };
+	cr_expect_eq((int)gyre_decode_u32(&in), reason);
+}
+
+Test(remote_watch, is_refused_to_a_peer_that_has_as_many_as_it_may)
+{
+	struct gyre_node_status status;
+	struct stranger out;
+	struct stranger in;
+	struct gyre_address local =
+		stranger_open_with(&(struct gyre_node_options){ .watches_max = 2 }, &sink_class);
+
+	stranger_listen(&out);
+	stranger_meet(&in);
+	say_order(&in, &gy_type_watch, local, 1);
+	say_order(&in, &gy_type_watch, local, 2);
+	say_order_of(&in, &gy_type_watch, local, 1, 1); /* which it has */
+	say_order(&in, &gy_type_watch, local, 3);
+	stranger_welcome(&out);
+	expect_told(&out, 3, -EDQUOT);
+	say_order(&in, &gy_type_unwatch, local, 3); /* as who was refused does */
+	say_order(&in, &gy_type_unwatch, local, 1);
+	say_order(&in, &gy_type_watch, local, 4);
+	say_order(&in, &gy_type_watch, local, 5);
+	expect_told(&out, 5, -EDQUOT);
+	cr_assert_eq(gyre_system_node_status(fixture.system, STRANGER_ID, &status), 0);
+	cr_expect_eq(status.watchers, 2);
+	/* Those whose orders were lost make room with the end of a round. */
+	cr_assert_eq(close(in.fd), 0);
+	stranger_meet(&in);
+	say_order_of(&in, &gy_type_watch, local, 4, 2);
+	say_order_of(&in, &gy_type_round_over, local, 0, 2);
+	expect_settled(&in, local);
+	stranger_expect(&out, GY_WIRE_EXCEPTION);
+	say_order_of(&in, &gy_type_watch, local, 6, 2);
+	say_order(&in, &gy_type_stop, local, 7);
+	stranger_expect(&out, GY_WIRE_EVENT);
+	cr_assert_eq(out.frame.type, GYRE_ID(gyre_terminated));
+	stranger_expect(&out, GY_WIRE_EVENT);
+	cr_assert_eq(gyre_system_node_status(fixture.system, STRANGER_ID, &status), 0);
+	cr_expect_eq(status.watchers, 0);
 	stranger_close(&in);
 	stranger_close(&out);
 	fixture_close();

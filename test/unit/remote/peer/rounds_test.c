@@ -166,6 +166,31 @@ Test(rounds, forget_very_many_watchers_in_steps, .init = begin_watched, .fini = 
 	expect_watchers(1);
 }
 
+Test(rounds, are_of_one_life_and_so_is_how_many_watches_there_may_be)
+{
+	unsigned char bytes[GY_HELLO_BYTES_MAX];
+	struct gy_hello hello;
+
+	bare_init(&bare, &(struct gyre_node_options){ .watches_max = 2 });
+	bare_accept(&bare);
+	bare_greet(&bare);
+	SAY(watch, .slot = 1);
+	SAY(watch, .slot = 2);
+	SAY(watch, .slot = 3);
+	expect_watchers(2);
+	bare_hang_up(&bare);
+	bare_accept(&bare);
+	hello = bare_hello();
+	hello.incarnation = UINT64_C(1) << 32 | 2000;
+	bare_feed(&bare, bytes, gy_hello_put(&hello, bytes), sizeof(bytes));
+	SAY(watch, .slot = 4);
+	SAY(watch, .slot = 5);
+	SAY(watch, .slot = 6);
+	SAY(round_over, .round = 0);
+	expect_watchers(2);
+	end_watched();
+}
+
 /* ---- the side that watches ---- */
 
 /* What was said since the last time: orders to watch, and ends of rounds. */
