@@ -4,8 +4,9 @@
  * would stop that actor.
  *
  * So there is never such an actor without somebody who waits: all that the ask needs is made before
- * the actor. And the order to stop is not lost for lack of memory: the promise, which is of no use
- * to its stack any more, stays with the home and stands for the order until that can be sent.
+ * the actor. And the order to stop is not lost for lack of memory: the promise stays with the home
+ * and stands for the order until that can be sent. A stack that has cancelled reads the end of the
+ * promise meanwhile; whichever of the two has done with it last frees it.
  */
 #include "actor/stack/bound_ask.h"
 
@@ -61,30 +62,34 @@ bool gy_bound_ask_stop(struct gy_home *home, const struct gy_promise *promise)
 	       -ENOMEM; /* it may have ended */
 }
 
-bool gy_bound_ask_end(struct gy_home *home, struct gy_promise *promise)
+bool gy_bound_ask_end(struct gy_home *home, struct gy_promise *promise, bool is_read)
 {
 	gy_assert(promise->lost == GY_LOST_STOPS && !gy_timer_is_started(&promise->timer));
 	if (gy_bound_ask_stop(home, promise)) {
 		return true;
 	}
-	gy_store_relaxed(&promise->house, NULL); /* no answer is for it */
-	promise->next = home->stops_owed;
+	promise->lost = is_read ? GY_LOST_OWED_AND_READ : GY_LOST_RELEASED;
+	promise->previous = home->stops_owed;
 	home->stops_owed = promise;
 	gy_home_retry_later(home);
 	return false;
 }
 
-/* One that was cancelled shows that to its stack until now, so that its id is not the next one yet.
- */
-static void put_first(struct gy_home *home)
+/* The stack and the home may be on different loops: the actor was stolen when it gave up. */
+bool gy_bound_ask_release(struct gy_promise *promise)
+{
+	return gy_exchange(&promise->lost, GY_LOST_RELEASED) == GY_LOST_RELEASED;
+}
+
+static void release_first(struct gy_home *home)
 {
 	struct gy_promise *promise = home->stops_owed;
 
-	home->stops_owed = promise->next;
-	if (gy_promise_is_done(promise)) {
-		gy_count(&promise->id, gy_promise_done);
+	home->stops_owed = promise->previous;
+	promise->previous = NULL;
+	if (gy_bound_ask_release(promise)) {
+		gy_promise_put(home, promise);
 	}
-	gy_promise_put(home, promise);
 }
 
 bool gy_bound_asks_stop(struct gy_home *home)
@@ -93,7 +98,7 @@ bool gy_bound_asks_stop(struct gy_home *home)
 		if (!gy_bound_ask_stop(home, home->stops_owed)) {
 			return false;
 		}
-		put_first(home);
+		release_first(home);
 	}
 	return true;
 }
@@ -101,6 +106,6 @@ bool gy_bound_asks_stop(struct gy_home *home)
 void gy_bound_asks_fini(struct gy_home *home)
 {
 	while (home->stops_owed != NULL) {
-		put_first(home);
+		release_first(home);
 	}
 }

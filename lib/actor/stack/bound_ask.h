@@ -23,9 +23,11 @@ void gy_bound_ask_drop(struct gy_stack *stack, struct gyre_mail *ask, int error,
 
 /* Orders the actor that was asked to stop; false without memory. */
 bool gy_bound_ask_stop(struct gy_home *home, const struct gy_promise *promise);
-/* The same for a promise that nobody waits for, and that is in no chain. Without memory the home
- * has the promise from then on, until it can send the order. */
-GY_COLD bool gy_bound_ask_end(struct gy_home *home, struct gy_promise *promise);
+/* The same for a promise that nobody waits for. Without memory the home keeps the promise until it
+ * can send the order; @is_read: its stack keeps it too. */
+GY_COLD bool gy_bound_ask_end(struct gy_home *home, struct gy_promise *promise, bool is_read);
+/* Stack or home has done with a promise that both keep, or kept; whether the other has too. */
+GY_COLD bool gy_bound_ask_release(struct gy_promise *promise);
 
 /* ---- for the home ---- */
 

@@ -698,9 +698,8 @@ void gy_promises_remove_marks(struct gy_stack *stack)
 	stack->marked_any = false;
 }
 
-/* Nobody waits for a promise that is outstanding any more. False if the home has it from then on.
- */
-static bool give_up(struct gy_stack *stack, struct gy_promise *promise)
+/* Nobody waits for a promise that is outstanding any more. False if the home keeps it. */
+static bool give_up(struct gy_stack *stack, struct gy_promise *promise, bool is_read)
 {
 	struct gy_home *home = stack->home;
 
@@ -708,22 +707,19 @@ static bool give_up(struct gy_stack *stack, struct gy_promise *promise)
 	close(stack, promise);
 	gy_timer_stop_lazy(&home->loop.wheel, &promise->timer);
 	stack->house->outstanding--;
-	return gy_likely(promise->lost != GY_LOST_STOPS) || gy_bound_ask_end(home, promise);
+	return gy_likely(promise->lost != GY_LOST_STOPS) ||
+	       gy_bound_ask_end(home, promise, is_read);
 }
 
 void gy_promise_cancel(struct gy_stack *stack, struct gy_promise *promise)
 {
-	bool is_free;
-
 	gy_assert(!gy_promise_is_done(promise));
-	is_free = give_up(stack, promise);
+	(void)give_up(stack, promise, true);
 	gy_count(&promise->id, gy_promise_done);
 	promise->answer = NULL;
 	promise->error = -ECANCELED;
-	if (is_free) {
-		promise->next = stack->completed;
-		stack->completed = promise;
-	}
+	promise->next = stack->completed;
+	stack->completed = promise;
 }
 
 void gy_promises_clear(struct gy_stack *stack)
@@ -732,7 +728,7 @@ void gy_promises_clear(struct gy_stack *stack)
 
 	while (stack->outstanding != NULL) {
 		struct gy_promise *promise = stack->outstanding;
-		bool is_free = give_up(stack, promise);
+		bool is_free = give_up(stack, promise, false);
 
 		gy_store_relaxed(&promise->id, promise->id + gy_promise_use);
 		if (is_free) {

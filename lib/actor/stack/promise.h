@@ -20,9 +20,13 @@ struct gy_home;
 struct gy_house;
 struct gy_stack;
 
-/* In place of an error that is lost: who was asked is to stop if nobody waits any more; see
- * bound_ask.h. */
-enum { GY_LOST_STOPS = 1 };
+/* In place of an error that is lost, of asks whose receiver is to stop if nobody waits any more;
+ * see bound_ask.h. */
+enum {
+	GY_LOST_STOPS = 1,
+	GY_LOST_OWED_AND_READ, /* that order waits for memory; the stack reads the end meanwhile */
+	GY_LOST_RELEASED,      /* one of the two has done with the promise */
+};
 
 struct gy_promise {
 	struct gy_stack *stack; /* the first, since a check of the pool writes here */
@@ -34,10 +38,11 @@ struct gy_promise {
 	/* Of one that has completed: owned, the reply or the cause of an error; NULL for an error
 	 * without a cause, for a sleep, and when it was taken. */
 	struct gyre_mail *answer;
-	struct gy_promise *next;     /* in the stack's outstanding or completed */
-	struct gy_promise *previous; /* in those outstanding; NULL for the first */
+	struct gy_promise *next; /* in the stack's outstanding or completed */
+	/* In those outstanding, NULL for the first; or in those for which the home owes a stop. */
+	struct gy_promise *previous;
 	/* These 8 bytes are cleared as one. */
-	int16_t lost; /* the error to tell as soon as there is memory; or 0; or GY_LOST_STOPS */
+	int16_t lost; /* the error to tell as soon as there is memory; or 0; or one of GY_LOST_ */
 	int16_t error;
 	bool sleeps;
 	bool cycle_checked; /* a cycle of waits has been looked for, at the time-out */

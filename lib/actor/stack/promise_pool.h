@@ -5,6 +5,7 @@
 #define GY_ACTOR_STACK_PROMISE_POOL_H
 
 #include "actor/mail/mail_pool.h"
+#include "actor/stack/bound_ask.h"
 #include "actor/stack/promise_places.h"
 
 /* Where the pool is empty: NULL when there is no memory. */
@@ -45,10 +46,13 @@ static inline void gy_promise_put(struct gy_home *home, struct gy_promise *promi
 /* Frees a promise that has completed, and is in no chain any more. */
 static inline void gy_promise_recycle(struct gy_home *home, struct gy_promise *promise)
 {
+	gy_count(&promise->id, gy_promise_done);
 	if (promise->answer != NULL) {
 		gy_mail_put(home, promise->answer);
+	} else if (gy_unlikely(gy_load_relaxed(&promise->lost) > GY_LOST_STOPS) &&
+		   !gy_bound_ask_release(promise)) {
+		return;
 	}
-	gy_count(&promise->id, gy_promise_done);
 	gy_promise_put(home, promise);
 }
 

@@ -55,7 +55,7 @@ static int connect_to(struct gyre_stack *stack, uint32_t loop, struct gyre_addre
 
 /* ---- an order that goes to another loop ---- */
 
-enum way { CANCEL, END, FORGET };
+enum way { CANCEL, END, FORGET, READ_LATER };
 
 static enum way way;
 static bool paused; /* what connects waits before its next attempt, and needs no memory */
@@ -110,7 +110,17 @@ static int wait_and_give_up(struct gyre_stack *stack)
 			&frame->paused) == 0);
 	GYRE_AWAIT_ANY(stack, &frame->connected, &frame->paused);
 	expect(gyre_future_error(&frame->connected) == -EINPROGRESS);
-	return give_up(stack);
+	if (way != READ_LATER) {
+		return give_up(stack);
+	}
+	lean_take_all(home_of_test());
+	expect(gyre_cancel(stack, &frame->connected) == 0);
+	recover();
+	do {
+		expect(gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->paused) == 0);
+		GYRE_AWAIT_ALL(stack, &frame->connected, &frame->paused);
+		expect(gyre_future_error(&frame->connected) == -ECANCELED);
+	} while (home_of_test()->stops_owed != NULL);
 	GYRE_END(stack);
 }
 
@@ -171,6 +181,11 @@ Test(await_stop, comes_later_where_who_waited_ends_without_memory)
 Test(await_stop, comes_later_where_a_future_is_given_up_without_memory)
 {
 	give_up_by(CANCEL);
+}
+
+Test(await_stop, that_comes_later_leaves_the_future_that_was_given_up_to_its_reader)
+{
+	give_up_by(READ_LATER);
 }
 
 Test(await_stop, is_not_owed_any_more_when_all_actors_have_ended)
