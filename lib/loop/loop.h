@@ -67,6 +67,9 @@ struct gy_task {
 	struct gy_node node;
 	bool embedded; /* its memory is part of an object: it is not freed if it was not run */
 	void (*run)(struct gy_loop *loop, struct gy_task *task);
+	/* In place of @run where the loop has ended: when its system does, on the thread that
+	 * destroys it; NULL for nothing. */
+	void (*came_late)(struct gy_task *task);
 };
 
 /* A function to be run at the end of the present job, or of the present phase. */

@@ -114,6 +114,14 @@ static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 	stop->done(stop);
 }
 
+/* The actor has ended with its loop. */
+static void stop_came_late(struct gy_task *task)
+{
+	struct gy_socket_stop *stop = gy_container_of(task, struct gy_socket_stop, task);
+
+	stop->done(stop);
+}
+
 void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
 			  struct gyre_address actor, void (*done)(struct gy_socket_stop *stop),
 			  uint32_t *references)
@@ -124,7 +132,9 @@ void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *s
 	(void)gy_fetch_add(references, 1); /* it may be done at once */
 	stop->actor = actor;
 	stop->done = done;
-	stop->task = (struct gy_task){ .embedded = true, .run = carry_out_stop };
+	stop->task = (struct gy_task){ .embedded = true,
+				       .run = carry_out_stop,
+				       .came_late = stop_came_late };
 	gy_loop_post_task(&homes->homes[actor.loop].loop, &stop->task);
 }
 

@@ -56,7 +56,7 @@ int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address acto
 struct gy_socket_stop {
 	struct gy_task task;
 	struct gyre_address actor;		   /* nobody until the order was given */
-	void (*done)(struct gy_socket_stop *stop); /* on the loop of the actor */
+	void (*done)(struct gy_socket_stop *stop); /* on the loop of the actor, or late */
 };
 /* Gives the order, unless it was before, and adds one to @references, which @done is to give back;
  * with the mutex. */

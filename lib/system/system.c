@@ -516,6 +516,7 @@ void gyre_system_destroy(struct gyre_system *system)
 	}
 	gyre_system_stop(system);
 	gy_system_join(system);
+	gy_system_run_late(system);
 	for (uint32_t i = 0; i < system->homes.count; i++) {
 		gy_channels_fini(&system->homes.homes[i]);
 		gy_home_fini(&system->homes.homes[i], &leaks);

@@ -64,6 +64,7 @@ struct gyre_system {
 	bool joined;
 
 	pthread_mutex_t late_mutex; /* of who takes what was posted after the end */
+	struct gy_node *late_tasks; /* under @late_mutex: those that do something all the same */
 	pthread_mutex_t mutex;	    /* guards the start */
 	pthread_cond_t entered_condition;
 	pthread_cond_t started_condition;

@@ -403,6 +403,38 @@ static struct gyre_address address_of(const struct gy_home *home, const struct g
 				      .node = home->node };
 }
 
+/* What it does instead may take locks under which others come here, and so waits for the end. */
+static void drop_late_task(struct gyre_system *system, struct gy_home *home, struct gy_task *task)
+{
+	gy_assert(task->embedded || task->came_late == NULL);
+	if (!task->embedded) {
+		gy_loop_node_put(&home->loop, &task->node);
+	} else if (task->came_late != NULL) {
+		task->node.next = system->late_tasks;
+		system->late_tasks = &task->node;
+	}
+}
+
+static struct gy_task *next_late_task(struct gyre_system *system)
+{
+	struct gy_node *node;
+
+	(void)pthread_mutex_lock(&system->late_mutex);
+	node = system->late_tasks;
+	system->late_tasks = node == NULL ? NULL : node->next;
+	(void)pthread_mutex_unlock(&system->late_mutex);
+	return node == NULL ? NULL : gy_container_of(node, struct gy_task, node);
+}
+
+void gy_system_run_late(struct gyre_system *system)
+{
+	struct gy_task *task;
+
+	while ((task = next_late_task(system)) != NULL) {
+		task->came_late(task);
+	}
+}
+
 static void drop_late(struct gyre_system *system, struct gy_home *home, struct gy_node *node)
 {
 	if (node->kind == GY_MAIL_SPAWN) {
@@ -412,8 +444,9 @@ static void drop_late(struct gyre_system *system, struct gy_home *home, struct g
 				GYRE_DROP_SHUTDOWN);
 	} else if (node->kind == GY_MAIL_REMOTE) {
 		home->options.remote->arrived(home, gy_mail_of(node));
-	} else if (node->kind != GY_NODE_TASK ||
-		   !gy_container_of(node, struct gy_task, node)->embedded) {
+	} else if (node->kind == GY_NODE_TASK) {
+		drop_late_task(system, home, gy_container_of(node, struct gy_task, node));
+	} else {
 		gy_loop_node_put(&home->loop, node);
 	}
 }

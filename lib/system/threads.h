@@ -57,5 +57,7 @@ bool gy_worker_turn(struct gy_worker *worker);
 void gy_worker_leave(struct gy_worker *worker);
 /* Takes what came in after the loops had ended: it can have come only from outside. Any thread. */
 void gy_system_take_late(struct gy_home *home);
+/* Runs what tasks do that came after their loop had ended, when no other thread posts any more. */
+void gy_system_run_late(struct gyre_system *system);
 
 #endif

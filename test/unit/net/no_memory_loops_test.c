@@ -1,7 +1,8 @@
 /*
  * Listening and opening for datagrams on several loops of a system that has not started, while
  * there is no memory from each allocation on: either all loops take part, or the call says that
- * there is no memory and what it had made for the first of them goes when the system runs.
+ * there is no memory and what it had made for the first of them goes when the system runs. And on
+ * those of a system that has ended, which leaves nothing.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -86,4 +87,50 @@ static int open_there(void)
 Test(no_memory_loops, of_datagrams_is_told_by_the_call)
 {
 	play_rounds(open_there);
+}
+
+/* ---- when all loops have ended ---- */
+
+static void ignore_line(const struct gyre_log_line *line, void *arg)
+{
+	(void)line;
+	(void)arg;
+}
+
+static bool play_late_round(int (*call)(void), uint32_t number)
+{
+	const struct gyre_system_options options = { .loops = LOOPS, .log = ignore_line };
+	uint64_t out = heap_out();
+	bool lacked;
+
+	cr_assert_eq(gyre_system_create(&options, &fixture.system), 0);
+	cr_assert_eq(gyre_system_start(fixture.system), 0);
+	gyre_system_stop(fixture.system);
+	cr_assert_eq(gyre_system_wait(fixture.system), 0);
+	heap_end_after(number);
+	(void)call();
+	lacked = heap_recover();
+	gyre_system_destroy(fixture.system);
+	cr_expect_eq(heap_out(), out, "round %u", number);
+	return lacked;
+}
+
+static void play_late_rounds(int (*call)(void))
+{
+	uint32_t number = 0;
+
+	while (play_late_round(call, number)) {
+		cr_assert_lt(++number, ROUNDS_MAX);
+	}
+	cr_expect_gt(number, LOOPS);
+}
+
+Test(no_memory_loops, of_a_server_leaves_nothing_where_they_have_ended)
+{
+	play_late_rounds(listen_there);
+}
+
+Test(no_memory_loops, of_datagrams_leaves_nothing_where_they_have_ended)
+{
+	play_late_rounds(open_there);
 }
