@@ -165,6 +165,18 @@ void gy_home_run_kept_tasks(struct gy_home *home)
 	}
 }
 
+void gy_home_post_kept_tasks(struct gy_home *home)
+{
+	struct gy_node *node = take_all(&home->tasks_kept);
+
+	while (node != NULL) {
+		struct gy_node *next = node->next;
+
+		gy_loop_put(&home->loop, node);
+		node = next;
+	}
+}
+
 void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	gy_assert(gy_house_is_away(house) && house->self.loop == home->loop.index);

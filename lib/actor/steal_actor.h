@@ -22,6 +22,8 @@ void gy_house_defer(struct gy_home *home, struct gy_house *house, struct gyre_ma
 void gy_house_defer_task(struct gy_home *home, const struct gy_house *house, struct gy_task *task);
 /* That is so for a house: those of others wait again. */
 void gy_home_run_kept_tasks(struct gy_home *home);
+/* The same where that is found in the midst of a handler: they run in a later turn. */
+void gy_home_post_kept_tasks(struct gy_home *home);
 /* Makes a ready house one that another loop may run; false if it may not. */
 bool gy_house_seal(struct gy_loop *loop, struct gy_job *job);
 /* No other loop has taken the house: makes it ready again. */

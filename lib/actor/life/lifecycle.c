@@ -38,17 +38,10 @@ static const struct gyre_type type_spawn = { .name = "spawn",
 static void drop_lanes(struct gy_home *home, struct gy_house *house);
 static void leave_extra(struct gy_house *house);
 
-/* Some may wait for a house that was mounted just now, or will not be. */
-static void run_kept_tasks(struct gy_home *home)
-{
-	if (gy_unlikely(home->tasks_kept != NULL)) {
-		gy_home_run_kept_tasks(home);
-	}
-}
-
 /*
  * Takes back a house that cannot be spawned: the system stops, or memory is lacking. Others may
- * know its address already, and watch it or stop it.
+ * know its address already, and watch it or stop it. The spawner may be in a handler, and hold
+ * locks.
  */
 static void refuse(struct gy_home *home, struct gy_house *house, const struct gy_spawn_order *order,
 		   int error)
@@ -63,7 +56,9 @@ static void refuse(struct gy_home *home, struct gy_house *house, const struct gy
 	}
 	gy_watch_tell_waiting(house, error);
 	gy_slots_release(home, house);
-	run_kept_tasks(home);
+	if (home->tasks_kept != NULL) { /* some may wait for this house, or for another */
+		gy_home_post_kept_tasks(home);
+	}
 }
 
 static int enlist(struct gy_house *house, const struct gy_spawn_order *order)
@@ -523,7 +518,9 @@ void gy_house_mount(struct gy_loop *loop, struct gy_job *job)
 	if (gy_house_is_stopped(house) || gy_house_can_run(house)) {
 		gy_house_ready(house);
 	}
-	run_kept_tasks(house->home);
+	if (gy_unlikely(house->home->tasks_kept != NULL)) { /* some may have waited for this */
+		gy_home_run_kept_tasks(house->home);
+	}
 }
 
 /* ---- stopping ---- */
