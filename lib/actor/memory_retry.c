@@ -78,14 +78,11 @@ bool gy_house_keeps(const struct gy_house *house, const struct gyre_mail *mail)
 		(house->extra != NULL && house->extra->keeps_notices));
 }
 
-/* One that is away tries again when it is back. */
 void gy_house_keep(struct gy_house *house, struct gyre_mail *mail)
 {
 	gy_assert(house->limit == 0);
 	gy_house_put_first(house, GY_LANE_NOTICE, &mail->node, &mail->node);
-	if (!gy_house_is_away(house)) {
-		gy_house_retry_later(house, GY_CLOSED_BY_NOTICE_MEMORY);
-	}
+	gy_house_retry_later(house, GY_CLOSED_BY_NOTICE_MEMORY);
 }
 
 void gy_memory_retry_init(struct gy_home *home)
@@ -95,12 +92,12 @@ void gy_memory_retry_init(struct gy_home *home)
 
 void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason)
 {
-	struct gy_home *home = house->home;
-
 	gy_assert((reason & GY_CLOSED_BY_NO_MEMORY) == reason);
 	if (gy_house_is_stopped(house)) {
 		return;
 	}
 	gy_house_add_reason(house, reason);
-	gy_home_retry_later(home);
+	if (!gy_house_is_away(house)) { /* else its own home does so when the house is back */
+		gy_home_retry_later(house->home);
+	}
 }

@@ -16,7 +16,8 @@ GY_COLD bool gy_house_keeps(const struct gy_house *house, const struct gyre_mail
  * moment. Of a house that counts what waits it must not have left: see gy_house_retry_later(). */
 GY_COLD void gy_house_keep(struct gy_house *house, struct gyre_mail *mail);
 /* There is no memory for an event or for work of the channel floor, or for a notice: closes that
- * lane for a moment. @reason: one of GY_CLOSED_BY_NO_MEMORY. */
+ * lane for a moment. One that is away tries again a moment after it is back. @reason: one of
+ * GY_CLOSED_BY_NO_MEMORY. */
 GY_COLD void gy_house_retry_later(struct gy_house *house, enum gy_closed_reason reason);
 /* Retries all houses in a moment. */
 GY_COLD void gy_home_retry_later(struct gy_home *home);

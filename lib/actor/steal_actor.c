@@ -20,6 +20,7 @@
 #include "actor/life/receive_timeout.h"
 #include "actor/life/restart.h"
 #include "actor/mail/send.h"
+#include "actor/memory_retry.h"
 #include "actor/stack/stack.h"
 #include "actor/timer.h"
 #include "base/ticks.h"
@@ -348,6 +349,9 @@ static void catch_up(struct gy_home *home, struct gy_house *house)
 	}
 	if (extra != NULL && extra->endpoints != NULL) {
 		home->channel_ops->came_home(house);
+	}
+	if ((house->reasons & GY_CLOSED_BY_NO_MEMORY) != 0) {
+		gy_home_retry_later(home);
 	}
 	if (house->stop_at_home) {
 		house->stop_at_home = false;
