@@ -65,15 +65,9 @@ void gy_socket_entry_remove_file(struct gy_homes *homes, struct gy_socket_entry 
 
 /* ---- orders ---- */
 
-struct order {
-	struct gy_task task;
-	struct gyre_address actor;
-	void (*carry_out)(struct gy_house *house);
-};
-
 static void carry_out(struct gy_loop *loop, struct gy_task *task)
 {
-	struct order *order = gy_container_of(task, struct order, task);
+	struct gy_socket_order *order = gy_container_of(task, struct gy_socket_order, task);
 	struct gy_house *house =
 		gy_house_find_occupied(gy_home_of(loop), order->actor.slot, order->actor.cookie);
 
@@ -84,22 +78,43 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	if (house != NULL && !gy_house_is_stopped(house)) { /* it may have no state */
 		order->carry_out(house);
 	}
-	gy_loop_node_put(loop, &task->node);
+	if (order->done != NULL) {
+		order->done(order);
+	} else {
+		gy_loop_node_put(loop, &task->node);
+	}
+}
+
+/* The actor has ended with its loop. */
+static void came_late(struct gy_task *task)
+{
+	struct gy_socket_order *order = gy_container_of(task, struct gy_socket_order, task);
+
+	order->done(order);
+}
+
+void gy_socket_entry_give(const struct gy_homes *homes, struct gy_socket_order *order)
+{
+	gy_assert(order->done != NULL && order->actor.loop < gy_homes_made(homes));
+	order->task =
+		(struct gy_task){ .embedded = true, .run = carry_out, .came_late = came_late };
+	gy_loop_post_task(&homes->homes[order->actor.loop].loop, &order->task);
 }
 
 int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address actor,
 			  void (*what)(struct gy_house *house))
 {
-	struct gy_node *node = gy_node_get_from_heap(sizeof(struct order));
-	struct order *order;
+	struct gy_node *node = gy_node_get_from_heap(sizeof(struct gy_socket_order));
+	struct gy_socket_order *order;
 
 	gy_assert(actor.loop < gy_homes_made(homes));
 	if (node == NULL) {
 		return -ENOMEM;
 	}
-	order = gy_container_of(node, struct order, task.node);
+	order = gy_container_of(node, struct gy_socket_order, task.node);
 	order->task.run = carry_out;
 	order->carry_out = what;
+	order->done = NULL;
 	order->actor = actor;
 	gy_loop_post_task(&homes->homes[actor.loop].loop, &order->task);
 	return 0;

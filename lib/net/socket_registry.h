@@ -51,6 +51,18 @@ void gy_socket_entry_remove_file(struct gy_homes *homes, struct gy_socket_entry 
 int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address actor,
 			  void (*what)(struct gy_house *house));
 
+/* Such an order, which needs no memory. */
+struct gy_socket_order {
+	struct gy_task task;
+	struct gyre_address actor;
+	void (*carry_out)(struct gy_house *house);
+	/* It was carried out, or will not be; on the loop of the actor, or late. NULL for one that
+	 * gy_socket_entry_order() has made. */
+	void (*done)(struct gy_socket_order *order);
+};
+/* Gives an order that is a part of something, and filled but for its task. */
+void gy_socket_entry_give(const struct gy_homes *homes, struct gy_socket_order *order);
+
 /* An order to stop an actor, of which there is one for each beforehand, so that no listener stays
  * for lack of memory. */
 struct gy_socket_stop {

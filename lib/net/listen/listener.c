@@ -156,17 +156,41 @@ int gy_listener_make(struct gy_homes *homes, const struct gy_listener_plan *plan
 	return 0;
 }
 
-/* The acceptors are gone, and nothing is on its way from them. A worker that there is no memory to
- * tell stays until the system ends. */
-static void end_workers(const struct gy_listener *listener)
+static void free_listener(struct gy_listener *listener)
 {
-	for (uint32_t i = 0; i < listener->stands_max; i++) {
-		struct gyre_address worker = listener->stands[i].worker;
+	gy_admission_unref(listener->admission);
+	gy_memory_put(listener);
+}
 
-		if (!gyre_address_is_nobody(worker)) {
-			(void)gy_socket_entry_order(listener->homes, worker, gy_worker_end);
+static void release(struct gy_listener *listener)
+{
+	if (gy_fetch_add(&listener->references, -1U) == 1) {
+		free_listener(listener);
+	}
+}
+
+static void worker_told(struct gy_socket_order *order)
+{
+	release(gy_container_of(order, struct gy_listener_stand, end)->listener);
+}
+
+/* The acceptors are gone, and nothing is on its way from them: what is left of the listener are the
+ * orders to its workers. */
+static void end_workers(struct gy_listener *listener)
+{
+	gy_store_relaxed(&listener->references, 1);
+	for (uint32_t i = 0; i < listener->stands_max; i++) {
+		struct gy_listener_stand *stand = &listener->stands[i];
+
+		if (!gyre_address_is_nobody(stand->worker)) {
+			(void)gy_fetch_add(&listener->references, 1);
+			stand->end = (struct gy_socket_order){ .actor = stand->worker,
+							       .carry_out = gy_worker_end,
+							       .done = worker_told };
+			gy_socket_entry_give(listener->homes, &stand->end);
 		}
 	}
+	release(listener);
 }
 
 void gy_listener_unref(struct gy_listener *listener, bool loops_turn)
@@ -188,12 +212,10 @@ void gy_listener_unref(struct gy_listener *listener, bool loops_turn)
 		gy_socket_entry_remove(&listener->entry);
 	}
 	unlock(homes);
-	if (last) {
-		if (loops_turn && listener->entry.ended) {
-			end_workers(listener);
-		}
-		gy_admission_unref(listener->admission);
-		gy_memory_put(listener);
+	if (last && loops_turn && listener->entry.ended) {
+		end_workers(listener);
+	} else if (last) {
+		free_listener(listener);
 	}
 }
 

@@ -48,8 +48,12 @@ void gy_worker_argument_destroy(struct gy_worker_argument *argument)
 static int mount(struct gyre_stack *stack)
 {
 	struct gy_worker_argument *worker = (struct gy_worker_argument *)gyre_state(stack);
-	int r = gyre_message_move(stack, &gyre_type_gy_worker_argument, worker);
+	/* Which the end needs. */
+	int r = gy_house_extra_get(gy_stack_of(stack)->house) == NULL ? -ENOMEM : 0;
 
+	if (r == 0) {
+		r = gyre_message_move(stack, &gyre_type_gy_worker_argument, worker);
+	}
 	if (r == 0) {
 		struct gy_homes *homes = worker->listener->homes;
 
@@ -75,12 +79,8 @@ static void emptied(struct gy_house *house)
 
 void gy_worker_end(struct gy_house *house)
 {
-	struct gy_house_extra *extra = gy_house_extra_get(house);
-
-	if (extra != NULL) { /* else it stays, as if there were connections */
-		extra->emptied = emptied;
-		emptied(house);
-	}
+	house->extra->emptied = emptied;
+	emptied(house);
 }
 
 static void clean(void *state)

@@ -1,6 +1,6 @@
 /*
- * The sockets of all loops end with that of the first, also where there is no memory to tell their
- * actors.
+ * The sockets of all loops end with that of the first, and the workers with the last, also where
+ * there is no memory to tell their actors.
  */
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -62,9 +62,8 @@ static void await_actors(uint64_t count)
 	} while (counters.spawned - counters.stopped != count);
 }
 
-/* Mail that comes behind the orders to make the actors is handled when they have begun. @left: how
- * many there are in the end, but for the directors. */
-static void stop_without_memory(uint64_t left)
+/* Mail that comes behind the orders to make the actors is handled when they have begun. */
+static void stop_without_memory(void)
 {
 	struct gyre_mail *again = gyre_system_new(fixture.system, number, GIVE_BACK);
 
@@ -76,7 +75,7 @@ static void stop_without_memory(uint64_t left)
 		sched_yield();
 	}
 	cr_assert_eq(notify_outside(directors[0], STOP_WITHOUT_MEMORY), 0);
-	await_actors(LOOPS + left);
+	await_actors(LOOPS);
 	cr_assert_eq(gyre_system_notify(fixture.system, directors[0], again), 0);
 }
 
@@ -86,7 +85,7 @@ Test(listener_stop, needs_no_memory)
 						       .init_channel = init_echo };
 
 	cr_assert_eq(gyre_system_listen(fixture.system, &options, &first), 0);
-	stop_without_memory(LOOPS); /* the workers, which serve nobody any more */
+	stop_without_memory();
 }
 
 Test(listener_stop, needs_no_memory_for_datagrams)
@@ -95,5 +94,5 @@ Test(listener_stop, needs_no_memory_for_datagrams)
 						       .init_channel = init_echo };
 
 	cr_assert_eq(gyre_system_datagram_open(fixture.system, &options, &first), 0);
-	stop_without_memory(0);
+	stop_without_memory();
 }
