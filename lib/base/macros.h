@@ -28,4 +28,14 @@
 #define GY_COLD			   __attribute__((cold, noinline))
 #define GY_PRINTF(text, first)	   __attribute__((format(printf, text, first)))
 
+static inline uint64_t gy_lesser(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+static inline uint64_t gy_greater(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
 #endif

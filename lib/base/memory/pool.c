@@ -220,23 +220,13 @@ static uint32_t most(const struct gy_pool *pool)
 	return total < existing ? total : existing;
 }
 
-static uint32_t greater(uint32_t one, uint32_t other)
-{
-	return one > other ? one : other;
-}
-
-static uint32_t lesser(uint32_t one, uint32_t other)
-{
-	return one < other ? one : other;
-}
-
 /* By how many objects a pool of @total grows. */
 static uint32_t step(const struct gy_pool *pool, uint32_t total)
 {
-	uint32_t doubled = lesser(total, GROW_DOUBLE_BYTES / pool->object_bytes);
-	uint32_t max = greater(GROW_MAX, GROW_BYTES_MAX / pool->object_bytes);
+	uint64_t doubled = gy_lesser(total, GROW_DOUBLE_BYTES / pool->object_bytes);
+	uint64_t max = gy_greater(GROW_MAX, GROW_BYTES_MAX / pool->object_bytes);
 
-	return greater(GROW_MIN, greater(doubled, lesser(total / 4, max)));
+	return (uint32_t)gy_greater(GROW_MIN, gy_greater(doubled, gy_lesser(total / 4, max)));
 }
 
 int gy_pool_grow(struct gy_pool *pool)

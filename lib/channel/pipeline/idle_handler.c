@@ -197,17 +197,12 @@ static void check_output(struct idle *idle, uint64_t now_ns)
 	}
 }
 
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Leaves out the time in which the channel has not read. */
 static void leave_out_held(struct idle *idle, uint64_t now_ns)
 {
-	uint64_t of_window_ns = max_of(idle->held_ns, idle->window_ns);
+	uint64_t of_window_ns = gy_greater(idle->held_ns, idle->window_ns);
 
-	idle->read.marked_ns += now_ns - max_of(idle->held_ns, idle->read.marked_ns);
+	idle->read.marked_ns += now_ns - gy_greater(idle->held_ns, idle->read.marked_ns);
 	idle->read.held_ns += now_ns > of_window_ns ? now_ns - of_window_ns : 0;
 	idle->held_ns = now_ns;
 }
@@ -229,34 +224,29 @@ static void check_input(struct idle *idle, uint64_t now_ns)
 	}
 }
 
-static uint64_t min_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Tells what is due, and says when there will be something to look at. */
 static uint64_t check_all(struct idle *idle)
 {
 	const struct flow *read = &idle->read;
 	const struct flow *write = &idle->write;
-	uint64_t both_ns = max_of(read->marked_ns, write->marked_ns);
+	uint64_t both_ns = gy_greater(read->marked_ns, write->marked_ns);
 	uint64_t next_ns = check(idle, &idle->read_limit,
 				 (struct gyre_idle){ .kind = GYRE_IDLE_READ,
 						     .bytes = read->bytes - read->marked_bytes },
 				 read->marked_ns);
 
-	next_ns = min_of(next_ns,
-			 check(idle, &idle->write_limit,
-			       (struct gyre_idle){ .kind = GYRE_IDLE_WRITE,
-						   .bytes = write->bytes - write->marked_bytes },
-			       write->marked_ns));
-	next_ns = min_of(next_ns,
-			 check(idle, &idle->all_limit,
-			       (struct gyre_idle){ .kind = GYRE_IDLE_ALL,
-						   .bytes = read->bytes - read->marked_bytes +
-							    write->bytes - write->marked_bytes },
-			       both_ns));
-	return min_of(next_ns, check_rates(idle));
+	next_ns = gy_lesser(next_ns,
+			    check(idle, &idle->write_limit,
+				  (struct gyre_idle){ .kind = GYRE_IDLE_WRITE,
+						      .bytes = write->bytes - write->marked_bytes },
+				  write->marked_ns));
+	next_ns = gy_lesser(next_ns,
+			    check(idle, &idle->all_limit,
+				  (struct gyre_idle){ .kind = GYRE_IDLE_ALL,
+						      .bytes = read->bytes - read->marked_bytes +
+							       write->bytes - write->marked_bytes },
+				  both_ns));
+	return gy_lesser(next_ns, check_rates(idle));
 }
 
 static void dispose(struct idle *idle)
@@ -285,8 +275,9 @@ static void check_progress(struct gy_deferred *deferred)
 	} else if (!is_over(idle)) {
 		uint64_t delay_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 
-		gy_deferred_timer_start(
-			&idle->timer, idle->checking ? min_of(delay_ns, idle->check_ns) : delay_ns);
+		gy_deferred_timer_start(&idle->timer, idle->checking
+							      ? gy_lesser(delay_ns, idle->check_ns)
+							      : delay_ns);
 	}
 }
 
@@ -320,10 +311,10 @@ static uint64_t check_time_ns(const struct gyre_idle_options *options)
 		shortest_ns = options->write_ns;
 	}
 	if (options->all_ns != 0) {
-		shortest_ns = min_of(shortest_ns, options->all_ns);
+		shortest_ns = gy_lesser(shortest_ns, options->all_ns);
 	}
 	if (options->write_rate_min != 0) {
-		shortest_ns = min_of(shortest_ns, options->rate_window_ns);
+		shortest_ns = gy_lesser(shortest_ns, options->rate_window_ns);
 	}
 	return shortest_ns == UINT64_MAX ? 0 : shortest_ns / LOOKS + 1;
 }

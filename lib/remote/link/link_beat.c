@@ -19,11 +19,6 @@
 
 enum { BEATS = 4, /* in a heartbeat */ JITTER_PERCENT = 10 };
 
-static uint64_t lesser(uint64_t one, uint64_t other)
-{
-	return one < other ? one : other;
-}
-
 /* ---- silence ---- */
 
 /* Whether the connection of a link, or the attempts to have one, show how its peer is. */
@@ -48,7 +43,7 @@ static uint64_t silence_of(struct gy_link *link, uint64_t unheard_ns)
 		link->judged_ns = heard_ns;
 		link->excused_ns = 0;
 	}
-	link->excused_ns = lesser(gy_time_add(link->excused_ns, unheard_ns), silence_ns);
+	link->excused_ns = gy_lesser(gy_time_add(link->excused_ns, unheard_ns), silence_ns);
 	return silence_ns - link->excused_ns;
 }
 
@@ -92,7 +87,7 @@ static void check_connection(struct gy_link *link, uint64_t now_ns, uint64_t lat
 	if (link->stage == GY_LINK_STAGE_ENDED) {
 		return; /* the channel bounds how long that takes */
 	}
-	link->heard_ns += lesser(late_ns, now_ns - link->heard_ns);
+	link->heard_ns += gy_lesser(late_ns, now_ns - link->heard_ns);
 	if (!gy_link_can_send(link)) {
 		if (now_ns - link->opened_ns > options->greeting_ns) {
 			gy_link_abort(link, -ETIMEDOUT);
