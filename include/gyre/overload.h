@@ -16,6 +16,10 @@
  * Nothing that was taken is dropped because of it. Messages between actors go on as ever; an actor
  * that can put work off asks whether it should.
  *
+ * What the program itself holds counts too: a program whose own data stays above 80 % of the limit
+ * stays busy, and serves nobody. After 10 seconds a warning in the log says so. Bound what is kept
+ * well below the limit, or raise that.
+ *
  * The limit is the tightest that a cgroup (version 2) of the process has, which counts page cache
  * only as far as it cannot be dropped; where there is none, the machine's memory, against what is
  * resident of the process. The option memory_limit_bytes sets one of resident memory besides, or

@@ -31,6 +31,8 @@ static const uint64_t flood_bytes_per_ns = 8;
 static const uint64_t measure_closely_every_ns = GYRE_MILLISECONDS(10);
 static const uint64_t measure_again_ns = GYRE_MILLISECONDS(1);
 static const uint64_t hold_max_ns = GYRE_MILLISECONDS(40);
+/* By then pools and heap have given back what they kept, many times. */
+static const uint64_t lasting_ns = GYRE_SECONDS(10);
 
 /* ---- life ---- */
 
@@ -102,6 +104,26 @@ static void log_change(const struct gyre_system *system, bool busy,
 	}
 }
 
+/* What is left is the program's own: nobody is served until it holds less, or may hold more. */
+static void warn_if_it_lasts(struct gyre_system *system, const struct gy_memory_reading *look,
+			     uint64_t now_ns)
+{
+	struct gy_memory_guard *memory_guard = &system->memory_guard;
+	uint64_t since_ns = gy_load_relaxed(&memory_guard->busy_since_ns);
+
+	if (since_ns == 0 || now_ns - since_ns < lasting_ns) {
+		return;
+	}
+	gy_store_relaxed(&memory_guard->busy_since_ns, 0);
+	gy_log(&system->log, GYRE_LOG_WARNING,
+	       "memory stays short: %" PRIu64 " MiB of %" PRIu64 " MiB are used, though what was "
+	       "kept for later has been given back; the rest is the program's own, or waits in its "
+	       "mailboxes and queues, and nobody is served until less than 80 %% are used: bound "
+	       "what is kept, or raise the limit (memory.max of the cgroup, memory_limit_bytes of "
+	       "the system)",
+	       look->used_bytes >> 20, look->limit_bytes >> 20);
+}
+
 /* When to look next: before memory gets short, if it goes on to be taken as since the last look. */
 static uint64_t interval_ns(struct gy_memory_guard *memory_guard,
 			    const struct gy_memory_reading *seen, uint64_t now_ns)
@@ -143,10 +165,12 @@ static void measure(struct gyre_system *system, uint64_t now_ns)
 
 	memory_guard->interval_ns = interval_ns(memory_guard, &seen, now_ns);
 	if (set_busy(memory_guard, busy)) {
+		gy_store_relaxed(&memory_guard->busy_since_ns, busy ? now_ns : 0);
 		log_change(system, busy, &seen);
 		publish_change(system, busy);
 		gy_system_wake_all(system);
 	}
+	warn_if_it_lasts(system, &seen, now_ns);
 }
 
 void gy_memory_guard_check(struct gyre_system *system, uint64_t now_ns)

@@ -23,6 +23,9 @@ struct gy_memory_guard {
 	uint64_t interval_ns; /* until the next look */
 	uint64_t seen_bytes;  /* at the last look */
 	uint64_t seen_ns;     /* when that was; 0 before the first */
+	/* Atomic: since when the system is busy, or 0 when it is not, or its program was told that
+	 * it stays so. */
+	uint64_t busy_since_ns;
 
 	pthread_mutex_t mutex;
 	pthread_cond_t condition; /* busy has become 0 */

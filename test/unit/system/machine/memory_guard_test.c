@@ -131,6 +131,25 @@ Test(memory_guard,
 	cr_expect_eq(fixture.warnings, 2);
 }
 
+Test(memory_guard, warns_once_more_of_a_program_that_itself_holds_too_much)
+{
+	start_guarded(2);
+	become_busy();
+	await_line("nothing is accepted or read until less than 80 %");
+	/* As if it had become busy long ago. */
+	gy_store_relaxed(&fixture.system->memory_guard.busy_since_ns, 1);
+	await_line("memory stays short");
+	use(850);
+	work_for(GYRE_MILLISECONDS(250));
+	cr_expect_eq(fixture.warnings, 2);
+	use(100);
+	await_end();
+	become_busy();
+	work_for(GYRE_MILLISECONDS(250));
+	cr_expect_eq(fixture.warnings, 3);
+	close_guarded();
+}
+
 Test(memory_guard, sees_the_end_also_when_all_loops_are_parked)
 {
 	start_guarded(3);
