@@ -132,7 +132,9 @@ GYRE_OWN_MESSAGE_(gyre_mailbox_mark, 0x07);
  *   among themselves in their order. It is called as they arrive. NULL for none
  * @stash_max: messages that may be stashed at once; one more is refused. 0 for 1024
  * @batch_max: messages in one batch, up to 1024; 0 for 64
- * @mailbox_limit: asks and notices that may wait; 0 for no limit
+ * @mailbox_limit: asks and notices that may wait to be handled; 0 for no limit. A handler that
+ *   suspends has begun with its message, which does not count any more: only @barrier, or the actor
+ *   itself, bounds how many of them wait at once
  * @overflow: what becomes of one more
  * @mailbox_high: how many waiting asks and notices raise the event struct gyre_mailbox_mark, at
  *   most @mailbox_limit; 0 for never
