@@ -108,6 +108,39 @@ static bool has_lacked(void)
 	return lacked;
 }
 
+/* As the header says: until the call and its future have had all that they need. */
+static int watch_without_memory(struct gyre_stack *stack)
+{
+	static uint32_t number;
+	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	do {
+		expect(number < ROUNDS_MAX);
+		heap_lack_once_after(number++);
+		GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, future));
+		(void)heap_recover();
+		expect(gyre_future_error(future) == 0 || gyre_future_error(future) == -ENOMEM ||
+		       gyre_future_error(future) == -ESHUTDOWN);
+	} while (gyre_future_error(future) != 0);
+	expect(number > 1);
+	return fixture_end(stack);
+	GYRE_END(stack);
+}
+
+Test(no_memory_system, has_a_signal_watched_that_is_called_for_again)
+{
+	const struct gyre_class class = { .name = "in want",
+					  .frame_bytes = FIXTURE_FRAME_BYTES,
+					  .mount = watch_without_memory };
+
+	fixture_open(2);
+	(void)spawn_outside(&class, 1);
+	fixture_run();
+	fixture.errors = 0;
+	fixture_close();
+}
+
 static int watch_in_want(struct gyre_stack *stack)
 {
 	struct gyre_future *future = (struct gyre_future *)gyre_frame(stack);
