@@ -25,11 +25,12 @@ bool gy_house_is_spawned(struct gy_home *home, const struct gy_house *house)
 	return made;
 }
 
-/* Returns whether the house has an actor that is not stopping: only such a house waits for
- * memory. */
+/* Returns whether the house has an actor that is not stopping: only such a house waits for memory.
+ * The reasons of one that is away are those of a thief; it is looked at when it is back. */
 static bool goes_on(struct gy_home *home, const struct gy_house *house)
 {
-	return gy_house_is_spawned(home, house) && !gy_house_is_stopped(house);
+	return gy_house_is_spawned(home, house) && !gy_house_is_away(house) &&
+	       !gy_house_is_stopped(house);
 }
 
 void gy_home_retry_later(struct gy_home *home)
@@ -39,7 +40,7 @@ void gy_home_retry_later(struct gy_home *home)
 	}
 }
 
-/* A house that runs, or is away, is retried when the timer fires next. */
+/* A house that runs is retried when the timer fires next. */
 static void retry_all(struct gy_timer *timer)
 {
 	struct gy_home *home = gy_container_of(timer, struct gy_home, retry_timer);

@@ -2,7 +2,7 @@
  * Actors that do all there is to do while other loops run them: with the lowest floor nearly every
  * burst is stolen. Each checks that what a peer tells it comes in the order of sending, that no
  * time-out is early, and that nothing comes after its own stop; the system is stopped at a
- * random moment, with actors under way.
+ * random moment, with actors under way. Meanwhile their home looks for those that lack memory.
  */
 #include "stress.h"
 
@@ -10,6 +10,9 @@
 
 #include <gyre/behaviour.h>
 #include <gyre/watch.h>
+
+#include "actor/memory_retry.h"
+#include "actor/stack/stack.h"
 
 enum { LOOPS_MAX = 4, WORKERS = 40, BURSTS = 300, CHILDREN_MAX = 60, TTL = 4 };
 
@@ -347,6 +350,7 @@ static int drive(struct gyre_stack *stack)
 					  gyre_new(stack, task, 0, WORKERS, TTL, false, false)) ==
 			      0);
 		}
+		gy_home_retry_later(gy_stack_of(stack)->home);
 		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(burst % 3), nap));
 	}
 	gyre_system_stop(gyre_system_of(stack));
