@@ -36,7 +36,7 @@ INLINES = os.path.join("lib", "gyre.inline")
 VERSION = os.path.join("include", "gyre", "version.h")
 HEADERS = os.path.join("include", "gyre")
 # Of libgyre-sim, which only tests link with, and which promises nothing yet.
-SIMULATOR = ("sim.h", "test.h")
+SIMULATOR = ("sim.h", "tap.h", "test.h")
 # The size of a type and its encoding stands in the type; snapshots and lines of the log are the library's memory.
 SELF_SIZED = {"gyre_encoding", "gyre_log_line", "gyre_snapshot", "gyre_type"}
 ADVICE = "scripts/check_abi.py --keep lists it; an incompatible change raises the soname"

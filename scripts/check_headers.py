@@ -148,7 +148,7 @@ def reached(root, path):
 
 
 # Of another library: a server does not want it.
-SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in ("sim.h", "test.h"))
+SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in ("sim.h", "tap.h", "test.h"))
 
 
 def check_umbrella(root, ending, problems):

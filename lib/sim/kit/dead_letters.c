@@ -18,6 +18,9 @@ void gy_test_dead_letter(const struct gyre_type *type, struct gyre_address from,
 	struct gyre_test *test = (struct gyre_test *)arg;
 	const struct gyre_system_options *options = test->options->system;
 
+	if (type->id == GYRE_ID(gy_tap_call)) {
+		return; /* the tap tells it */
+	}
 	if (options != NULL && options->dead_letter != NULL) {
 		options->dead_letter(type, from, to, reason, options->dead_letter_arg);
 	}

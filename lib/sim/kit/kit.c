@@ -147,6 +147,7 @@ static int boot(void *arg)
 	gy_test_free_channels(test);
 	gyre_system_destroy(test->system);
 	gy_test_free_probes(test);
+	gy_test_free_taps(test);
 	return test->error;
 }
 
@@ -204,6 +205,7 @@ static void init(struct gyre_test *test, const struct gyre_test_options *options
 	gy_sim_queue_init(&test->changed);
 	gy_list_init(&test->probes);
 	gy_list_init(&test->channels);
+	gy_list_init(&test->taps);
 }
 
 int gyre_test_run(const struct gyre_test_options *options, gyre_test_fn body, void *arg)
@@ -228,6 +230,7 @@ int gyre_test_run(const struct gyre_test_options *options, gyre_test_fn body, vo
 	gyre_sim_destroy(test->sim);
 	/* After a test that did not end. */
 	gy_test_free_probes(test);
+	gy_test_free_taps(test);
 	gy_test_free_channels(test);
 	if (r == 0) {
 		r = test->error < 0 ? test->error : test->failures > 0 ? -ENOTRECOVERABLE : 0;

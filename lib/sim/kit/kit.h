@@ -1,6 +1,7 @@
 /*
  * The testkit, inside: a test is the main task of a host, its probes are actors of the system that
- * runs there, and its channels are sockets of the task. All of them run in the one thread of the
+ * runs there, and its channels are sockets of the task, and its
+ * taps are handlers of pipelines. All of them run in the one thread of the
  * simulation, so they share structures without locks; what a probe's actor changes it tells the
  * task by waking @changed.
  */
@@ -35,6 +36,7 @@ struct gyre_test {
 	uint32_t failures;
 	struct gy_list probes;
 	struct gy_list channels;
+	struct gy_list taps;
 	struct gy_test_dead dead[GY_TEST_DEAD_MAX]; /* that nobody has expected */
 	uint32_t dead_count;
 	uint32_t dead_more; /* that had no room */
@@ -142,8 +144,32 @@ void gy_probe_item_destroy(struct gy_probe_item *item);
 /* Frees what the test has of its probes; their actors are gone. */
 void gy_test_free_probes(struct gyre_test *test);
 
+/* ---- tap.c ---- */
+
+struct gy_tap_order;
+
+/* What has a tap carry out an order. */
+struct gy_tap_call {
+	struct gy_tap_order *order;
+};
+
+/* The message is gone, and its order with it if that was not carried out. */
+void gy_tap_call_end(struct gy_tap_call *call);
+GYRE_OWN_MESSAGE_OWNING_(gy_tap_call, 0x99, gy_tap_call_end);
+
+/* Frees what the test has of its taps; their channels are gone. */
+void gy_test_free_taps(struct gyre_test *test);
+
 /* ---- peer.c ---- */
 
+/* What may be printed of some bytes, in quotes. */
+struct gy_test_shown {
+	char text[256];
+};
+
+struct gy_test_shown gy_test_show(const void *memory, size_t count);
+/* @count, or the length of the text. */
+size_t gy_test_count_of(const void *bytes, size_t count);
 void gy_test_free_channels(struct gyre_test *test);
 
 #endif

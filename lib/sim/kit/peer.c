@@ -136,7 +136,7 @@ static bool wait_for(const struct gyre_test_channel *channel, uint32_t events, u
 	return channel->test->sim->now_ns < until_ns;
 }
 
-static size_t count_of(const void *bytes, size_t count)
+size_t gy_test_count_of(const void *bytes, size_t count)
 {
 	return count == GYRE_TEST_TEXT ? strlen((const char *)bytes) : count;
 }
@@ -148,7 +148,7 @@ int gyre_test_channel_write_at(struct gyre_test_channel *channel, const void *by
 	size_t done = 0;
 	int r = 0;
 
-	count = count_of(bytes, count);
+	count = gy_test_count_of(bytes, count);
 	while (r == 0 && done < count) {
 		ssize_t sent = send(channel->fd, (const char *)bytes + done, count - done,
 				    MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -194,15 +194,11 @@ int64_t gyre_test_channel_read(struct gyre_test_channel *channel, void *memory, 
 
 /* ---- expectations ---- */
 
-/* What may be printed of some bytes, in quotes. */
-struct shown {
-	char text[256];
-};
-
-static struct shown show(const unsigned char *bytes, size_t count)
+struct gy_test_shown gy_test_show(const void *memory, size_t count)
 {
 	static const char digits[] = "0123456789abcdef";
-	struct shown shown;
+	const unsigned char *bytes = (const unsigned char *)memory;
+	struct gy_test_shown shown;
 	size_t at = 0;
 
 	shown.text[at++] = '"';
@@ -239,7 +235,8 @@ static int tell_bytes(const struct gyre_test_channel *channel, const char *place
 
 /* Bytes that are not @expected from @done on, or none. */
 static int tell_difference(const struct gyre_test_channel *channel, const char *place,
-			   const struct shown *expected, const struct shown *got, int r)
+			   const struct gy_test_shown *expected, const struct gy_test_shown *got,
+			   int r)
 {
 	gy_test_fail(channel->test, place, "expected %s, and got %s%s", expected->text, got->text,
 		     r == -ETIMEDOUT ? " in time" : "");
@@ -264,7 +261,7 @@ int gyre_test_channel_expect_at(struct gyre_test_channel *channel, const void *b
 	unsigned char part[4096];
 	size_t done = 0;
 
-	count = count_of(bytes, count);
+	count = gy_test_count_of(bytes, count);
 	while (done < count) {
 		size_t room = count - done < sizeof(part) ? count - done : sizeof(part);
 		int64_t got = receive(channel, part, room, 0, until_ns);
@@ -273,8 +270,10 @@ int gyre_test_channel_expect_at(struct gyre_test_channel *channel, const void *b
 			return tell_end(channel, place, got);
 		}
 		if (got < 0 || same_bytes(part, expected + done, (size_t)got) < (size_t)got) {
-			const struct shown wanted = show(expected + done, count - done);
-			const struct shown seen = show(part, got < 0 ? 0 : (size_t)got);
+			const struct gy_test_shown wanted =
+				gy_test_show(expected + done, count - done);
+			const struct gy_test_shown seen =
+				gy_test_show(part, got < 0 ? 0 : (size_t)got);
 
 			return tell_difference(channel, place, &wanted, &seen,
 					       got < 0 ? -ETIMEDOUT : -EBADMSG);
