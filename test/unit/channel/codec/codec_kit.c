@@ -1,0 +1,201 @@
+#include "codec_kit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* So long a read takes to come, at most. */
+static const uint64_t moment_ns = GYRE_MICROSECONDS(100);
+
+/* ---- slices ---- */
+
+/* Bytes in memory of their own, which none can be added to any more. */
+static struct gyre_buffer *make_slice(struct gyre_handler_context *ctx, const char *bytes,
+				      size_t count)
+{
+	struct gyre_buffer *page = gyre_context_buffer(ctx);
+	struct gyre_buffer *slice = NULL;
+
+	cr_assert_eq(gyre_buffer_append(page, bytes, count), 0);
+	cr_assert_eq(gyre_buffer_append(page, "", 1), 0);
+	cr_assert_eq(gyre_buffer_split(page, count, &slice), 0);
+	gyre_buffer_destroy(page);
+	return slice;
+}
+
+static struct gyre_buffer *make_slices(struct gyre_handler_context *ctx, const char *bytes,
+				       size_t count, size_t slice_bytes)
+{
+	struct gyre_buffer *slices = gyre_context_buffer(ctx);
+
+	for (size_t at = 0; at < count; at += slice_bytes) {
+		size_t part = slice_bytes < count - at ? slice_bytes : count - at;
+
+		cr_assert_eq(gyre_buffer_join(slices, make_slice(ctx, bytes + at, part)), 0);
+	}
+	return slices;
+}
+
+static void slice_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
+{
+	struct codec_kit *kit = (struct codec_kit *)gyre_context_arg(ctx);
+	static char bytes[CODEC_KIT_BYTES];
+	size_t count = gyre_buffer_copy(data, 0, bytes, sizeof(bytes));
+
+	cr_assert_eq(count, gyre_buffer_bytes(data));
+	gyre_buffer_destroy(data);
+	kit->reads++;
+	gyre_context_fire_read(ctx, make_slices(ctx, bytes, count, kit->slice_bytes));
+}
+
+/* ---- behind the tap ---- */
+
+static void keep_exception(struct gyre_handler_context *ctx, int error)
+{
+	(void)ctx;
+	(void)error;
+}
+
+static int init_pipeline(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_handler slices = { .name = "slices", .read = slice_read };
+	static const struct gyre_handler keeps = { .name = "keeps", .exception = keep_exception };
+	struct codec_kit *kit = (struct codec_kit *)arg;
+	int r = gyre_pipeline_add(channel, GYRE_LAST, &slices, kit);
+
+	r = r < 0 ? r : gyre_tap_add(channel, GYRE_LAST, kit->tap);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &keeps, NULL);
+}
+
+void codec_kit_open(struct codec_kit *kit, struct gyre_test *test)
+{
+	const struct gyre_acceptor_options options = { .init_channel = init_pipeline,
+						       .init_arg = kit };
+
+	memset(kit, 0, sizeof(*kit));
+	kit->test = test;
+	kit->tap = gyre_tap_create(test);
+	kit->peer = gyre_test_channel_open(test, &options);
+}
+
+/* ---- the codec ---- */
+
+struct adding {
+	codec_kit_add_fn add;
+	const void *options;
+};
+
+static int add_tested(struct gyre_handler_context *ctx, void *arg)
+{
+	const struct adding *adding = (const struct adding *)arg;
+	struct gyre_position position = GYRE_BEFORE("tap");
+
+	position.name = "tested";
+	return adding->add(gyre_context_channel(ctx), position, adding->options);
+}
+
+int codec_kit_try(struct codec_kit *kit, codec_kit_add_fn add, const void *options)
+{
+	struct adding adding = { add, options };
+
+	return gyre_tap_do(kit->tap, add_tested, &adding);
+}
+
+void codec_kit_add(struct codec_kit *kit, codec_kit_add_fn add, const void *options)
+{
+	cr_assert_eq(codec_kit_try(kit, add, options), 0);
+}
+
+static int remove_tested(struct gyre_handler_context *ctx, void *arg)
+{
+	(void)arg;
+	return gyre_pipeline_remove(gyre_context_channel(ctx), "tested");
+}
+
+void codec_kit_remove(struct codec_kit *kit)
+{
+	cr_assert_eq(gyre_tap_do(kit->tap, remove_tested, NULL), 0);
+}
+
+void codec_kit_feed(struct codec_kit *kit, const void *bytes, size_t count, size_t slice_bytes)
+{
+	uint32_t reads = kit->reads;
+
+	cr_assert_leq(count, CODEC_KIT_BYTES);
+	kit->slice_bytes = slice_bytes;
+	(void)gyre_test_channel_write(kit->peer, bytes, count, 0);
+	gyre_test_advance(kit->test, moment_ns);
+	cr_assert_eq(kit->reads, reads + 1, "%u reads", kit->reads - reads);
+}
+
+struct writing {
+	const char *bytes;
+	size_t count;
+	size_t slice_bytes;
+};
+
+static int write_slices(struct gyre_handler_context *ctx, void *arg)
+{
+	const struct writing *what = (const struct writing *)arg;
+
+	return gyre_context_write(ctx,
+				  make_slices(ctx, what->bytes, what->count, what->slice_bytes));
+}
+
+int codec_kit_write(struct codec_kit *kit, const char *text, size_t slice_bytes)
+{
+	struct writing writing = { text, strlen(text), slice_bytes };
+
+	return gyre_tap_do(kit->tap, write_slices, &writing);
+}
+
+/* ---- what is seen ---- */
+
+static const char *text_of_error(int error)
+{
+	switch (error) {
+	case -EMSGSIZE:
+		return "size";
+	case -EPROTO:
+		return "proto";
+	case -EINVAL:
+		return "invalid";
+	default:
+		return "other";
+	}
+}
+
+static int print(char *to, size_t room, const struct gyre_tapped *it)
+{
+	switch (it->kind) {
+	case GYRE_TAPPED_READ:
+		return snprintf(to, room, "[%.*s]", (int)it->count, (const char *)it->bytes);
+	case GYRE_TAPPED_EXCEPTION:
+		return snprintf(to, room, "!%s", text_of_error(it->error));
+	case GYRE_TAPPED_READ_END:
+		return snprintf(to, room, ".");
+	default:
+		return 0;
+	}
+}
+
+const char *codec_kit_seen(struct codec_kit *kit)
+{
+	const struct gyre_tapped *it;
+
+	while ((it = gyre_tap_take(kit->tap, 0)) != NULL) {
+		size_t room = sizeof(kit->text) - kit->text_bytes;
+		int count = print(kit->text + kit->text_bytes, room, it);
+
+		cr_assert(count >= 0 && (size_t)count < room, "too much for a text");
+		kit->text_bytes += (size_t)count;
+	}
+	return kit->text;
+}
+
+void codec_kit_forget(struct codec_kit *kit)
+{
+	(void)codec_kit_seen(kit);
+	kit->text_bytes = 0;
+	kit->text[0] = '\0';
+}

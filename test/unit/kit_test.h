@@ -1,0 +1,41 @@
+/*
+ * Tests of Criterion that are played with the testkit, so in virtual time: their body has a system
+ * of one loop, and is called with struct gyre_test *test.
+ */
+#ifndef GY_TEST_KIT_TEST_H
+#define GY_TEST_KIT_TEST_H
+
+#include <criterion/criterion.h>
+
+#include <gyre/test.h>
+
+static inline void kit_failed(const char *place, const char *text, void *arg)
+{
+	(void)arg;
+	cr_assert_fail("%s: %s", place, text);
+}
+
+static inline void kit_play(gyre_test_fn body, const struct gyre_system_options *system)
+{
+	const struct gyre_test_options options = { .system = system, .failure = kit_failed };
+
+	cr_assert_eq(gyre_test_run(&options, body, NULL), 0);
+}
+
+/* With options of the system, or NULL. */
+#define KIT_TEST_WITH(SUITE, NAME, SYSTEM)                              \
+	static void SUITE##_##NAME(struct gyre_test *test);             \
+	static void SUITE##_##NAME##_play(struct gyre_test *t, void *a) \
+	{                                                               \
+		(void)a;                                                \
+		SUITE##_##NAME(t);                                      \
+	}                                                               \
+	Test(SUITE, NAME)                                               \
+	{                                                               \
+		kit_play(SUITE##_##NAME##_play, (SYSTEM));              \
+	}                                                               \
+	static void SUITE##_##NAME(struct gyre_test *test)
+
+#define KIT_TEST(SUITE, NAME) KIT_TEST_WITH(SUITE, NAME, NULL)
+
+#endif
