@@ -1,19 +1,16 @@
 /*
- * Timers of handlers, in a time that the tests themselves let go by.
+ * Timers of handlers, in virtual time.
  */
-#include <criterion/criterion.h>
 #include <errno.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "codec/codec_rig.h"
-#include "rig.h"
+#include <gyre/tap.h>
 
-TestSuite(context_timer, .timeout = 60);
+#include "kit_test.h"
 
 enum { FIRED_MAX = 16 };
 
-static struct codec_rig rig;
+static struct gyre_test_channel *peer;
+static struct gyre_tap *tap;
 static struct gyre_handler_context *place;
 static uint64_t fired[FIRED_MAX]; /* keys */
 static uint32_t fired_count;
@@ -38,73 +35,132 @@ static const struct gyre_handler timed = { .name = "timed", .added = added, .tim
 static const struct gyre_handler other = { .name = "other", .added = added, .timer = timer };
 static const struct gyre_handler plain = { .name = "plain", .added = added };
 
-static void begin(void)
+static int init_pipeline(struct gyre_channel *channel, void *handler)
 {
-	codec_rig_init(&rig);
-	cr_assert_eq(codec_rig_add(&rig, &timed, NULL), 0);
+	return gyre_pipeline_add(channel, GYRE_LAST, (const struct gyre_handler *)handler, NULL);
 }
 
-static void end(void)
+static void open_with(struct gyre_test *test, const struct gyre_handler *handler)
 {
-	codec_rig_fini(&rig);
+	const struct gyre_acceptor_options options = { .init_channel = init_pipeline,
+						       .init_arg = (void *)(uintptr_t)handler };
+
+	tap = gyre_tap_open(test, &options, &peer);
 }
 
-static void wait_ms(uint64_t time_ms)
+static void wait_ms(struct gyre_test *test, uint64_t time_ms)
 {
-	codec_rig_wait(&rig, GYRE_MILLISECONDS(time_ms));
+	gyre_test_advance(test, GYRE_MILLISECONDS(time_ms));
+}
+
+/* What a handler's place is to do, on its loop. */
+struct order {
+	struct gyre_handler_context *place;
+	uint64_t key;
+	uint64_t delay_ns;
+};
+
+static int start(struct gyre_handler_context *ctx, void *arg)
+{
+	const struct order *order = (const struct order *)arg;
+
+	(void)ctx;
+	return gyre_context_timer_start(order->place, order->key, order->delay_ns);
+}
+
+static int stop(struct gyre_handler_context *ctx, void *arg)
+{
+	const struct order *order = (const struct order *)arg;
+
+	(void)ctx;
+	return gyre_context_timer_stop(order->place, order->key);
 }
 
 static void start_ms(uint64_t key, uint64_t delay_ms)
 {
-	cr_assert_eq(gyre_context_timer_start(place, key, GYRE_MILLISECONDS(delay_ms)), 0);
+	struct order order = { place, key, GYRE_MILLISECONDS(delay_ms) };
+
+	cr_assert_eq(gyre_tap_do(tap, start, &order), 0);
 }
 
-Test(context_timer, fires_once_and_not_early, .init = begin, .fini = end)
+static int stop_key(uint64_t key)
 {
+	struct order order = { place, key, 0 };
+
+	return gyre_tap_do(tap, stop, &order);
+}
+
+static int add_handler(struct gyre_handler_context *ctx, void *handler)
+{
+	return gyre_pipeline_add(gyre_context_channel(ctx), GYRE_BEFORE("tap"),
+				 (const struct gyre_handler *)handler, NULL);
+}
+
+static void add(const struct gyre_handler *handler)
+{
+	cr_assert_eq(gyre_tap_do(tap, add_handler, (void *)(uintptr_t)handler), 0);
+}
+
+static int remove_handler(struct gyre_handler_context *ctx, void *name)
+{
+	return gyre_pipeline_remove(gyre_context_channel(ctx), (const char *)name);
+}
+
+static void remove_named(const char *name)
+{
+	cr_assert_eq(gyre_tap_do(tap, remove_handler, (void *)(uintptr_t)name), 0);
+}
+
+KIT_TEST(context_timer, fires_once_and_not_early)
+{
+	open_with(test, &timed);
 	start_ms(7, 50);
-	wait_ms(49);
+	wait_ms(test, 49);
 	cr_expect_eq(fired_count, 0);
-	wait_ms(3);
+	wait_ms(test, 3);
 	cr_assert_eq(fired_count, 1);
 	cr_expect_eq(fired[0], 7);
-	wait_ms(500);
+	wait_ms(test, 500);
 	cr_expect_eq(fired_count, 1);
 }
 
-Test(context_timer, of_each_key_runs_by_itself, .init = begin, .fini = end)
+KIT_TEST(context_timer, of_each_key_runs_by_itself)
 {
+	open_with(test, &timed);
 	start_ms(1, 30);
 	start_ms(2, 10);
 	start_ms(UINT64_MAX, 20);
-	wait_ms(40);
+	wait_ms(test, 40);
 	cr_assert_eq(fired_count, 3);
 	cr_expect_eq(fired[0], 2);
 	cr_expect_eq(fired[1], UINT64_MAX);
 	cr_expect_eq(fired[2], 1);
 }
 
-Test(context_timer, that_is_started_again_has_the_new_time, .init = begin, .fini = end)
+KIT_TEST(context_timer, that_is_started_again_has_the_new_time)
 {
+	open_with(test, &timed);
 	start_ms(1, 10);
-	wait_ms(5);
+	wait_ms(test, 5);
 	start_ms(1, 50);
-	wait_ms(45);
+	wait_ms(test, 45);
 	cr_expect_eq(fired_count, 0);
-	wait_ms(10);
+	wait_ms(test, 10);
 	cr_expect_eq(fired_count, 1);
 }
 
-Test(context_timer, that_is_stopped_does_not_fire, .init = begin, .fini = end)
+KIT_TEST(context_timer, that_is_stopped_does_not_fire)
 {
+	open_with(test, &timed);
 	start_ms(1, 10);
 	start_ms(2, 10);
-	cr_expect_eq(gyre_context_timer_stop(place, 1), 0);
-	cr_expect_eq(gyre_context_timer_stop(place, 1), -ENOENT);
-	cr_expect_eq(gyre_context_timer_stop(place, 3), -ENOENT);
-	wait_ms(20);
+	cr_expect_eq(stop_key(1), 0);
+	cr_expect_eq(stop_key(1), -ENOENT);
+	cr_expect_eq(stop_key(3), -ENOENT);
+	wait_ms(test, 20);
 	cr_assert_eq(fired_count, 1);
 	cr_expect_eq(fired[0], 2);
-	cr_expect_eq(gyre_context_timer_stop(place, 2), -ENOENT, "it has fired");
+	cr_expect_eq(stop_key(2), -ENOENT, "it has fired");
 }
 
 static void stop_the_other(struct gyre_handler_context *ctx, uint64_t key)
@@ -112,12 +168,13 @@ static void stop_the_other(struct gyre_handler_context *ctx, uint64_t key)
 	cr_expect_eq(gyre_context_timer_stop(ctx, 3 - key), 0);
 }
 
-Test(context_timer, that_is_due_too_may_still_be_stopped, .init = begin, .fini = end)
+KIT_TEST(context_timer, that_is_due_too_may_still_be_stopped)
 {
+	open_with(test, &timed);
 	on_fired = stop_the_other;
 	start_ms(1, 10);
 	start_ms(2, 10);
-	wait_ms(20);
+	wait_ms(test, 20);
 	cr_expect_eq(fired_count, 1);
 }
 
@@ -126,11 +183,12 @@ static void start_again(struct gyre_handler_context *ctx, uint64_t key)
 	cr_assert_eq(gyre_context_timer_start(ctx, key, GYRE_MILLISECONDS(10)), 0);
 }
 
-Test(context_timer, may_be_started_by_the_handler_that_it_calls, .init = begin, .fini = end)
+KIT_TEST(context_timer, may_be_started_by_the_handler_that_it_calls)
 {
+	open_with(test, &timed);
 	on_fired = start_again;
 	start_ms(1, 10);
-	wait_ms(48);
+	wait_ms(test, 48);
 	cr_expect_geq(fired_count, 3);
 	cr_expect_leq(fired_count, 4);
 }
@@ -142,65 +200,90 @@ static void leave(struct gyre_handler_context *ctx, uint64_t key)
 	cr_expect_eq(gyre_context_timer_start(ctx, 5, 1), -EPIPE);
 }
 
-Test(context_timer, goes_with_the_handler_that_leaves, .init = begin, .fini = end)
+KIT_TEST(context_timer, goes_with_the_handler_that_leaves)
 {
+	open_with(test, &timed);
 	start_ms(1, 10);
 	start_ms(2, 20);
-	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "timed"), 0);
-	wait_ms(30);
+	remove_named("timed");
+	wait_ms(test, 30);
 	cr_expect_eq(fired_count, 0);
 }
 
-Test(context_timer, goes_with_the_handler_that_leaves_when_it_fires, .init = begin, .fini = end)
+KIT_TEST(context_timer, goes_with_the_handler_that_leaves_when_it_fires)
 {
+	open_with(test, &timed);
 	on_fired = leave;
 	start_ms(1, 10);
 	start_ms(2, 10);
 	start_ms(3, 20);
-	wait_ms(30);
+	wait_ms(test, 30);
 	cr_expect_eq(fired_count, 1);
 }
 
-Test(context_timer, is_the_handlers_own_whatever_its_key, .init = begin, .fini = end)
+KIT_TEST(context_timer, is_the_handlers_own_whatever_its_key)
 {
-	struct gyre_handler_context *first = place;
+	struct gyre_handler_context *first;
 
-	cr_assert_eq(codec_rig_add(&rig, &other, NULL), 0);
+	open_with(test, &timed);
+	first = place;
+	add(&other);
 	cr_assert_neq(place, first);
 	start_ms(1, 10);
-	cr_assert_eq(gyre_context_timer_start(first, 1, GYRE_MILLISECONDS(20)), 0);
-	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "other"), 0);
-	wait_ms(15);
+	place = first;
+	start_ms(1, 20);
+	remove_named("other");
+	wait_ms(test, 15);
 	cr_expect_eq(fired_count, 0);
-	wait_ms(10);
+	wait_ms(test, 10);
 	cr_expect_eq(fired_count, 1);
 }
 
-Test(context_timer, does_not_fire_on_a_channel_that_closes, .init = begin, .fini = end)
+static int close_channel(struct gyre_handler_context *ctx, void *arg)
 {
+	(void)arg;
+	gyre_context_close(ctx);
+	return 0;
+}
+
+KIT_TEST(context_timer, does_not_fire_on_a_channel_that_closes)
+{
+	open_with(test, &timed);
 	start_ms(1, 10);
-	gyre_context_close(gyre_channel_tail(&rig.channel));
-	wait_ms(20);
+	cr_assert_eq(gyre_tap_do(tap, close_channel, NULL), 0);
+	wait_ms(test, 20);
 	cr_expect_eq(fired_count, 0);
 }
 
-Test(context_timer, answers_misuse_with_an_errno, .init = begin, .fini = end)
+static int misuse(struct gyre_handler_context *ctx, void *arg)
 {
+	(void)ctx;
+	(void)arg;
 	cr_expect_eq(gyre_context_timer_start(NULL, 1, 1), -EINVAL);
 	cr_expect_eq(gyre_context_timer_stop(NULL, 1), -EINVAL);
-	cr_assert_eq(codec_rig_add(&rig, &plain, NULL), 0);
 	cr_expect_eq(gyre_context_timer_start(place, 1, 1), -EINVAL, "it has no function for it");
-	cr_expect_eq(gyre_context_timer_stop(place, 1), -ENOENT);
+	return gyre_context_timer_stop(place, 1);
 }
 
-Test(context_timer, runs_for_ever_if_it_must, .init = begin, .fini = end)
+KIT_TEST(context_timer, answers_misuse_with_an_errno)
 {
-	cr_assert_eq(gyre_context_timer_start(place, 1, UINT64_MAX), 0);
-	wait_ms(20);
+	open_with(test, &timed);
+	add(&plain);
+	cr_expect_eq(gyre_tap_do(tap, misuse, NULL), -ENOENT);
+}
+
+KIT_TEST(context_timer, runs_for_ever_if_it_must)
+{
+	struct order order = { NULL, 1, UINT64_MAX };
+
+	open_with(test, &timed);
+	order.place = place;
+	cr_assert_eq(gyre_tap_do(tap, start, &order), 0);
+	wait_ms(test, 20);
 	cr_expect_eq(fired_count, 0);
 }
 
-/* ---- with a socket ---- */
+/* ---- on a channel that is silent ---- */
 
 static uint32_t inactive;
 
@@ -227,39 +310,30 @@ static void on_inactive(struct gyre_handler_context *ctx)
 static const struct gyre_handler impatient = {
 	.name = "impatient", .active = start_two, .timer = close_it, .inactive = on_inactive
 };
-static const struct gyre_handler *const impatient_only[] = { &impatient, NULL };
 
-static bool is_gone(struct rig *live, void *arg)
+KIT_TEST(context_timer, lets_a_handler_close_a_silent_channel)
 {
-	(void)arg;
-	return rig_channels(live)->open == 0;
-}
-
-Test(context_timer, lets_a_handler_close_a_silent_channel)
-{
-	struct rig live;
-	int far;
-
-	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
-	far = rig_open(&live, impatient_only, NULL, NULL, NULL);
-	cr_assert(rig_until_later(&live, is_gone, NULL));
+	open_with(test, &impatient);
+	(void)gyre_test_channel_expect_end(peer, GYRE_SECONDS(1));
+	gyre_test_channel_close(peer);
+	gyre_test_advance(test, GYRE_SECONDS(1));
 	cr_expect_eq(fired_count, 1);
 	cr_expect_eq(inactive, 1);
-	(void)close(far);
-	rig_fini(&live);
 }
 
-Test(context_timer, fires_while_the_channel_reads_nothing)
+KIT_TEST(context_timer, fires_while_the_channel_reads_nothing)
 {
-	const struct gyre_channel_options on_request = { .manual_read = true };
-	struct rig live;
-	int far;
+	const struct gyre_acceptor_options options = {
+		.channel = { .manual_read = true },
+		.init_channel = init_pipeline,
+		.init_arg = (void *)(uintptr_t)&impatient,
+	};
 
-	rig_init(&live, &(struct rig_options){ .linger_ns = GYRE_MILLISECONDS(100) });
-	far = rig_open(&live, impatient_only, NULL, &on_request, NULL);
-	cr_assert_eq(send(far, "x", 1, MSG_NOSIGNAL), 1);
-	cr_assert(rig_until_later(&live, is_gone, NULL));
+	tap = gyre_tap_open(test, &options, &peer);
+	(void)gyre_test_channel_write_text(peer, "x");
+	(void)gyre_test_channel_expect_end(peer, GYRE_SECONDS(1));
+	gyre_test_channel_close(peer);
+	gyre_test_advance(test, GYRE_SECONDS(1));
 	cr_expect_eq(fired_count, 1);
-	(void)close(far);
-	rig_fini(&live);
+	cr_expect_eq(inactive, 1);
 }

@@ -1,21 +1,17 @@
 /*
- * The time for a handshake: who ends it, and what happens when it is over. Where time matters the
- * tests let it go by themselves.
+ * The time for a handshake: who ends it, and what happens when it is over.
  */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "channel/channel.h"
+#include <gyre/codec.h>
+#include <gyre/counters.h>
+#include <gyre/tap.h>
 
-#include "codec/codec_rig.h"
-#include "rig.h"
+#include "kit_test.h"
 
-TestSuite(handshake, .timeout = 60);
-
-static struct codec_rig rig;
+static struct gyre_test_channel *peer;
+static struct gyre_tap *tap;
 
 static bool began;
 
@@ -28,231 +24,281 @@ static int begin_handshake(struct gyre_handler_context *ctx)
 static const struct gyre_handler first = { .name = "first", .added = begin_handshake };
 static const struct gyre_handler second = { .name = "second", .added = begin_handshake };
 
-static void begin(void)
+/* Up to three steps, as a channel is made: handlers, codecs, and what else is to be done then. */
+typedef int (*step_fn)(struct gyre_channel *channel);
+
+enum { STEPS_MAX = 3 };
+
+struct steps {
+	step_fn step[STEPS_MAX];
+};
+
+static int init_pipeline(struct gyre_channel *channel, void *arg)
 {
-	codec_rig_init(&rig);
-	cr_assert_eq(gy_handshake_start(&rig.channel, GYRE_MILLISECONDS(50)), 0);
+	const struct steps *steps = (const struct steps *)arg;
+	int r = 0;
+
+	for (int i = 0; i < STEPS_MAX && r == 0 && steps->step[i] != NULL; i++) {
+		r = steps->step[i](channel);
+	}
+	return r;
 }
 
-static void end(void)
+static void open_for(struct gyre_test *test, struct steps steps, uint64_t handshake_ns)
 {
-	gy_handshake_stop(&rig.channel); /* as a channel that ends does */
-	codec_rig_fini(&rig);
+	const struct gyre_acceptor_options options = {
+		.channel = { .handshake_ns = handshake_ns },
+		.init_channel = init_pipeline,
+		.init_arg = &steps,
+	};
+
+	tap = gyre_tap_open(test, &options, &peer);
 }
 
-static void wait_ms(uint64_t time_ms)
+static void open_with(struct gyre_test *test, struct steps steps)
 {
-	codec_rig_wait(&rig, GYRE_MILLISECONDS(time_ms));
+	open_for(test, steps, GYRE_MILLISECONDS(50));
 }
 
-static void feed(const char *text)
+static int add_first(struct gyre_channel *channel)
 {
-	codec_rig_feed(&rig, text, strlen(text), strlen(text));
+	return gyre_pipeline_add(channel, GYRE_LAST, &first, NULL);
 }
 
-static void expect_timed_out(bool wanted)
+static int add_second(struct gyre_channel *channel)
 {
-	bool aborted = gy_channel_is_aborted(&rig.channel);
+	return gyre_pipeline_add(channel, GYRE_LAST, &second, NULL);
+}
 
-	cr_expect_eq(aborted, wanted);
-	cr_expect_eq(gyre_channel_reason(&rig.channel), wanted ? -ETIMEDOUT : 0);
-	cr_expect_eq(rig.channels.counters.handshake_timeouts, wanted);
+static int add_lines(struct gyre_channel *channel)
+{
+	return gyre_line_codec_add(channel, GYRE_LAST, NULL);
+}
+
+static int end_handshake(struct gyre_channel *channel)
+{
+	gyre_channel_handshake_done(channel);
+	return 0;
+}
+
+static int end_it(struct gyre_handler_context *ctx, void *arg)
+{
+	(void)arg;
+	return end_handshake(gyre_context_channel(ctx));
 }
 
 static void done(void)
 {
-	gyre_channel_handshake_done(&rig.channel);
+	cr_assert_eq(gyre_tap_do(tap, end_it, NULL), 0);
 }
 
-Test(handshake, that_is_not_done_in_time_ends_the_channel, .init = begin, .fini = end)
+static void wait_ms(struct gyre_test *test, uint64_t time_ms)
 {
-	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);
+	gyre_test_advance(test, GYRE_MILLISECONDS(time_ms));
+}
+
+static void feed(const char *text)
+{
+	(void)gyre_test_channel_write_text(peer, text);
+}
+
+static void expect_counted(struct gyre_test *test, uint64_t timeouts)
+{
+	struct gyre_counters counters;
+
+	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
+	cr_expect_eq(counters.handshake_timeouts, timeouts);
+}
+
+/* The channel is as it was, and nothing has come to the tap but bytes. */
+static void expect_open(struct gyre_test *test)
+{
+	const struct gyre_tapped *it;
+
+	while ((it = gyre_tap_take(tap, 0)) != NULL) {
+		cr_expect_eq(it->kind, GYRE_TAPPED_READ);
+	}
+	(void)gyre_test_channel_expect_none(peer, 0);
+	expect_counted(test, 0);
+}
+
+static void expect_timed_out(struct gyre_test *test)
+{
+	const struct gyre_tapped *it;
+
+	do {
+		it = gyre_tap_take(tap, 0);
+		cr_assert_not_null(it);
+	} while (it->kind == GYRE_TAPPED_READ);
+	cr_expect_eq(it->kind, GYRE_TAPPED_INACTIVE);
+	cr_expect_eq(it->error, -ETIMEDOUT);
+	expect_counted(test, 1);
+}
+
+KIT_TEST(handshake, that_is_not_done_in_time_ends_the_channel)
+{
+	open_with(test, (struct steps){ { add_first } });
 	cr_expect(began);
-	wait_ms(49);
-	expect_timed_out(false);
-	wait_ms(3);
-	expect_timed_out(true);
+	wait_ms(test, 49);
+	expect_open(test);
+	wait_ms(test, 3);
+	expect_timed_out(test);
 }
 
-Test(handshake, that_is_done_leaves_the_channel_all_its_time, .init = begin, .fini = end)
+KIT_TEST(handshake, that_is_done_leaves_the_channel_all_its_time)
 {
-	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);
+	open_with(test, (struct steps){ { add_first } });
 	done();
-	wait_ms(500);
-	expect_timed_out(false);
+	wait_ms(test, 500);
+	expect_open(test);
 	done();
+	expect_open(test);
 }
 
-Test(handshake, of_two_handlers_is_done_when_both_are, .init = begin, .fini = end)
+KIT_TEST(handshake, of_two_handlers_is_done_when_both_are)
 {
-	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);
-	cr_assert_eq(codec_rig_add(&rig, &second, NULL), 0);
+	open_with(test, (struct steps){ { add_first, add_second } });
 	done();
-	wait_ms(52);
-	expect_timed_out(true);
+	wait_ms(test, 52);
+	expect_timed_out(test);
 }
 
-Test(handshake, may_be_ended_by_one_who_has_not_said_so_before, .init = begin, .fini = end)
+KIT_TEST(handshake, may_be_ended_by_one_who_has_not_said_so_before)
 {
+	open_with(test, (struct steps){ { NULL } });
 	done();
-	wait_ms(52);
-	expect_timed_out(false);
+	wait_ms(test, 52);
+	expect_open(test);
 }
 
-Test(handshake, of_a_handler_that_comes_later_is_none, .init = begin, .fini = end)
+static int add_late(struct gyre_handler_context *ctx, void *arg)
 {
+	(void)arg;
+	return gyre_pipeline_add(gyre_context_channel(ctx), GYRE_BEFORE("tap"), &first, NULL);
+}
+
+KIT_TEST(handshake, of_a_handler_that_comes_later_is_none)
+{
+	open_with(test, (struct steps){ { NULL } });
 	done();
-	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);
+	cr_assert_eq(gyre_tap_do(tap, add_late, NULL), 0);
 	cr_expect(!began);
-	wait_ms(52);
-	expect_timed_out(false);
+	wait_ms(test, 52);
+	expect_open(test);
 }
 
-Test(handshake, leaves_a_channel_alone_that_closes_already, .init = begin, .fini = end)
+static int close_channel(struct gyre_handler_context *ctx, void *arg)
 {
-	gyre_context_close(gyre_channel_tail(&rig.channel));
-	wait_ms(52);
-	expect_timed_out(false);
+	(void)arg;
+	gyre_context_close(ctx);
+	return 0;
+}
+
+KIT_TEST(handshake, leaves_a_channel_alone_that_closes_already)
+{
+	open_with(test, (struct steps){ { add_first } });
+	cr_assert_eq(gyre_tap_do(tap, close_channel, NULL), 0);
+	wait_ms(test, 52);
+	expect_counted(test, 0);
+	gyre_test_channel_close(peer);
+	(void)gyre_tap_expect_inactive(tap, 0, GYRE_SECONDS(1));
 }
 
 /* ---- of codecs ---- */
 
-Test(handshake, of_a_codec_is_done_with_a_whole_frame, .init = begin, .fini = end)
+KIT_TEST(handshake, of_a_codec_is_done_with_a_whole_frame)
 {
-	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
+	open_with(test, (struct steps){ { add_lines } });
 	feed("hel");
-	wait_ms(20);
+	wait_ms(test, 20);
 	feed("lo\n");
-	wait_ms(500);
-	expect_timed_out(false);
+	wait_ms(test, 500);
+	expect_open(test);
 }
 
-Test(handshake, of_a_codec_is_not_done_by_bytes_that_drip, .init = begin, .fini = end)
+KIT_TEST(handshake, of_a_codec_is_not_done_by_bytes_that_drip)
 {
-	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
+	open_with(test, (struct steps){ { add_lines } });
 	for (int i = 0; i < 5; i++) {
 		feed("x");
-		wait_ms(10);
+		wait_ms(test, 10);
 	}
-	wait_ms(3);
-	expect_timed_out(true);
+	wait_ms(test, 3);
+	expect_timed_out(test);
 }
 
-Test(handshake, of_a_handler_that_only_writes_is_not_waited_for, .init = begin, .fini = end)
+static int add_lengths(struct gyre_channel *channel)
 {
-	cr_assert_eq(gyre_length_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
-	cr_assert_eq(gyre_length_prepender_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
-	codec_rig_feed(&rig, "\0\0\0\1x", 5, 5);
-	wait_ms(500);
-	expect_timed_out(false);
+	int r = gyre_length_codec_add(channel, GYRE_LAST, NULL);
+
+	return r < 0 ? r : gyre_length_prepender_add(channel, GYRE_LAST, NULL);
 }
 
-Test(handshake, of_a_codec_that_leaves_is_not_waited_for, .init = begin, .fini = end)
+KIT_TEST(handshake, of_a_handler_that_only_writes_is_not_waited_for)
 {
-	cr_assert_eq(codec_rig_add(&rig, &first, NULL), 0);
-	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
-	cr_assert_eq(gyre_pipeline_remove(&rig.channel, "line"), 0);
+	open_with(test, (struct steps){ { add_lengths } });
+	(void)gyre_test_channel_write(peer, "\0\0\0\1x", 5, 0);
+	wait_ms(test, 500);
+	expect_open(test);
+}
+
+static int remove_lines(struct gyre_channel *channel)
+{
+	return gyre_pipeline_remove(channel, "line");
+}
+
+KIT_TEST(handshake, of_a_codec_that_leaves_is_not_waited_for)
+{
+	open_with(test, (struct steps){ { add_first, add_lines, remove_lines } });
 	done();
-	wait_ms(52);
-	expect_timed_out(false);
+	wait_ms(test, 52);
+	expect_open(test);
 }
 
-Test(handshake, of_a_codec_that_took_anothers_place_is_its_own, .init = begin, .fini = end)
+static int replace_lines(struct gyre_channel *channel)
 {
-	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
-	cr_assert_eq(gyre_varint_codec_add(&rig.channel, GYRE_REPLACE("line"), NULL), 0);
-	wait_ms(52);
-	expect_timed_out(true);
+	return gyre_varint_codec_add(channel, GYRE_REPLACE("line"), NULL);
 }
 
-/* ---- with a socket ---- */
-
-static const struct gyre_channel_options an_hour = { .handshake_ns = GYRE_SECONDS(3600) };
-static const struct gyre_channel_options a_moment = { .handshake_ns = GYRE_MILLISECONDS(20) };
-
-static int reason;
-static uint32_t inactive;
-
-static void on_inactive(struct gyre_handler_context *ctx)
+KIT_TEST(handshake, of_a_codec_that_took_anothers_place_is_its_own)
 {
-	inactive++;
-	reason = gyre_channel_reason(gyre_context_channel(ctx));
+	open_with(test, (struct steps){ { add_lines, replace_lines } });
+	wait_ms(test, 52);
+	expect_timed_out(test);
 }
 
-static const struct gyre_handler ending = { .name = "ending", .inactive = on_inactive };
-static const struct gyre_handler *const ending_only[] = { &ending, NULL };
-static const struct gyre_handler *const two[] = { &first, &ending, NULL };
+/* ---- of the channel itself ---- */
 
-static bool is_gone(struct rig *live, void *arg)
+KIT_TEST(handshake, is_the_first_bytes_where_no_handler_has_one)
 {
-	(void)arg;
-	return rig_channels(live)->open == 0;
+	open_with(test, (struct steps){ { NULL } });
+	wait_ms(test, 40);
+	feed("x");
+	wait_ms(test, 500);
+	(void)gyre_tap_expect_text(tap, "x");
+	expect_open(test);
 }
 
-static bool is_over(struct rig *live, void *arg)
+KIT_TEST(handshake, is_not_the_first_bytes_where_a_handler_has_one)
 {
-	(void)live;
-	return ((struct gyre_channel *)arg)->handshake == NULL;
+	open_with(test, (struct steps){ { add_first } });
+	feed("x");
+	wait_ms(test, 52);
+	expect_timed_out(test);
 }
 
-Test(handshake, is_the_first_bytes_where_no_handler_has_one)
+KIT_TEST(handshake, of_a_silent_peer_ends_the_channel_and_is_counted)
 {
-	struct gyre_channel *channel;
-	struct rig live;
-	int far;
-
-	rig_init(&live, NULL);
-	far = rig_open(&live, ending_only, NULL, &an_hour, &channel);
-	rig_settle(&live);
-	cr_assert_not_null(channel->handshake);
-	cr_assert_eq(send(far, "x", 1, MSG_NOSIGNAL), 1);
-	cr_expect(rig_until(&live, is_over, channel));
-	(void)close(far);
-	rig_fini(&live);
+	open_with(test, (struct steps){ { NULL } });
+	(void)gyre_tap_expect_inactive(tap, -ETIMEDOUT, GYRE_MILLISECONDS(52));
+	expect_counted(test, 1);
 }
 
-Test(handshake, is_not_the_first_bytes_where_a_handler_has_one)
+KIT_TEST(handshake, goes_with_a_channel_that_ends_before)
 {
-	struct gyre_channel *channel;
-	struct rig live;
-	int far;
-
-	rig_init(&live, NULL);
-	far = rig_open(&live, two, NULL, &an_hour, &channel);
-	cr_assert_eq(send(far, "x", 1, MSG_NOSIGNAL), 1);
-	rig_settle(&live);
-	cr_expect_not_null(channel->handshake);
-	gyre_channel_handshake_done(channel);
-	cr_expect_null(channel->handshake);
-	(void)close(far);
-	rig_fini(&live);
-}
-
-Test(handshake, of_a_silent_peer_ends_the_channel_and_is_counted)
-{
-	struct rig live;
-	int far;
-
-	rig_init(&live, NULL);
-	far = rig_open(&live, ending_only, NULL, &a_moment, NULL);
-	cr_assert(rig_until_later(&live, is_gone, NULL));
-	cr_expect_eq(inactive, 1);
-	cr_expect_eq(reason, -ETIMEDOUT);
-	cr_expect_eq(gy_channels_counters(&live.home)->handshake_timeouts, 1);
-	(void)close(far);
-	rig_fini(&live);
-}
-
-Test(handshake, goes_with_a_channel_that_ends_before)
-{
-	struct rig live;
-	int far;
-
-	rig_init(&live, NULL);
-	far = rig_open(&live, two, NULL, &an_hour, NULL);
-	rig_settle(&live);
-	(void)close(far);
-	cr_assert(rig_until_later(&live, is_gone, NULL));
-	cr_expect_eq(gy_channels_counters(&live.home)->handshake_timeouts, 0);
-	rig_fini(&live);
+	open_for(test, (struct steps){ { add_first } }, GYRE_SECONDS(3600));
+	gyre_test_channel_close(peer);
+	(void)gyre_tap_expect_read_end(tap, GYRE_SECONDS(1));
+	(void)gyre_tap_expect_inactive(tap, 0, GYRE_SECONDS(1));
+	expect_counted(test, 0);
 }
