@@ -1,25 +1,34 @@
 /*
  * The receive time-out: an event for having nothing to do.
  */
-#include "actor/model.h"
+#include <errno.h>
+#include <unistd.h>
 
-enum { TIMEOUT_NS = 20000000 };
+#include <gyre/stack.h>
+#include <gyre/timer.h>
 
-struct frame {
-	struct gyre_future future;
-	struct gyre_address to;
-	uint64_t rounds;
+#include "kit_test.h"
+
+#define TIMEOUT_NS GYRE_MILLISECONDS(20)
+/* As late as it may be: a tick, and some time to be handled. */
+#define LATE_NS GYRE_MICROSECONDS(1100)
+
+/* What an idler is told, and what it tells its probe. */
+struct word {
+	uint64_t value;
 };
+GYRE_MESSAGE(word, 0x1001);
 
+struct idle {
+	uint64_t since_ns; /* the last message */
+	uint64_t idle_ns;  /* as the event says */
+};
+GYRE_MESSAGE(idle, 0x1002);
+
+static struct gyre_probe *probe;
 static uint64_t last_ns;
-static uint32_t told;
-static uint32_t wanted = 1;
-static bool early;
 
-static struct frame *frame_of(struct gyre_stack *stack)
-{
-	return (struct frame *)gyre_frame(stack);
-}
+/* ---- idlers ---- */
 
 static int begin(struct gyre_stack *stack)
 {
@@ -30,10 +39,10 @@ static int begin(struct gyre_stack *stack)
 static int be_active(struct gyre_stack *stack)
 {
 	last_ns = gyre_now(stack);
-	switch (gyre_message(stack, number)->value) {
+	switch (gyre_message(stack, word)->value) {
 	case 's':
-		expect(gyre_receive_timeout_stop(stack) == 0);
-		expect(gyre_receive_timeout_stop(stack) == -ENOENT);
+		cr_expect_eq(gyre_receive_timeout_stop(stack), 0);
+		cr_expect_eq(gyre_receive_timeout_stop(stack), -ENOENT);
 		return gyre_return(stack);
 	case 'f':
 		return gyre_throw(stack, -EIO);
@@ -45,18 +54,18 @@ static int be_active(struct gyre_stack *stack)
 static int answer(struct gyre_stack *stack)
 {
 	last_ns = gyre_now(stack);
-	return gyre_reply(stack, gyre_new(stack, number, 0));
+	return gyre_reply(stack, gyre_new(stack, word, 0));
 }
 
 static int be_idle(struct gyre_stack *stack)
 {
-	const struct gyre_receive_timeout *idle = gyre_message(stack, gyre_receive_timeout);
+	const struct gyre_receive_timeout *event = gyre_message(stack, gyre_receive_timeout);
 
-	if (idle == NULL) {
+	if (event == NULL) {
 		return gyre_return(stack); /* a timer, which is no activity */
 	}
-	early = early || gyre_now(stack) - last_ns < idle->idle_ns || idle->idle_ns < TIMEOUT_NS;
-	return ++told == wanted ? fixture_end(stack) : gyre_return(stack);
+	return gyre_notify(stack, gyre_probe_address(probe),
+			   gyre_new(stack, idle, gyre_now(stack) - last_ns, event->idle_ns));
 }
 
 static const struct gyre_class idler_class = {
@@ -65,59 +74,68 @@ static const struct gyre_class idler_class = {
 	.behaviour = { .notice = be_active, .ask = answer, .event = be_idle },
 };
 
-static int tell(struct gyre_stack *stack, char what)
+static struct gyre_address spawn(struct gyre_test *test, const struct gyre_class *class)
 {
-	return gyre_notify(stack, frame_of(stack)->to, gyre_new(stack, number, (uint64_t)what));
+	probe = gyre_probe_create(test);
+	return gyre_test_spawn(test, class, GYRE_NO_ARGUMENT);
 }
 
-static int leave_alone(struct gyre_stack *stack)
+/* The event comes within @within_ns, and is not early. */
+static void expect_idle(uint64_t within_ns)
 {
-	(void)spawn_here(stack, &idler_class);
-	return gyre_return(stack);
+	const struct idle *idle = gyre_probe_expect(probe, idle, within_ns);
+
+	cr_assert_geq(idle->since_ns, idle->idle_ns);
+	cr_assert_geq(idle->idle_ns, TIMEOUT_NS);
 }
 
-Test(receive_timeout, tells_an_actor_that_nothing_comes)
+static void tell(struct gyre_test *test, struct gyre_address to, char what)
 {
-	play_steady(leave_alone);
-	cr_assert_eq(told, 1);
-	cr_assert_not(early);
+	cr_assert_eq(gyre_probe_notify(probe, to, gyre_test_new(test, word, (uint64_t)what)), 0);
 }
 
-Test(receive_timeout, tells_it_again_each_time)
+/* ---- when ---- */
+
+KIT_TEST(receive_timeout, tells_an_actor_that_nothing_comes)
 {
-	wanted = 3;
-	play_steady(leave_alone);
-	cr_assert_not(early);
+	(void)spawn(test, &idler_class);
+	(void)gyre_probe_expect_none(probe, TIMEOUT_NS - LATE_NS);
+	expect_idle(2 * LATE_NS);
 }
 
-static int keep_busy(struct gyre_stack *stack)
+KIT_TEST(receive_timeout, tells_it_again_each_time)
 {
-	struct frame *frame = frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	frame->to = spawn_here(stack, &idler_class);
-	for (frame->rounds = 0; frame->rounds < 50; frame->rounds++) {
-		expect(tell(stack, 'x') == 0);
-		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
-		GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 0), 0,
-					   &frame->future));
+	(void)spawn(test, &idler_class);
+	for (int i = 0; i < 3; i++) {
+		expect_idle(TIMEOUT_NS + LATE_NS);
+		(void)gyre_probe_expect_none(probe, TIMEOUT_NS - LATE_NS);
 	}
-	GYRE_END(stack);
 }
 
-Test(receive_timeout, is_never_early_while_messages_come)
+KIT_TEST(receive_timeout, is_never_early_while_messages_come)
 {
-	play_steady(keep_busy);
-	cr_assert_not(early);
+	struct gyre_address idler = spawn(test, &idler_class);
+
+	for (int i = 0; i < 50; i++) {
+		tell(test, idler, 'x');
+		(void)gyre_probe_expect_none(probe, GYRE_MILLISECONDS(1));
+		(void)gyre_probe_ask(probe, idler, gyre_test_new(test, word, 0), 0);
+		(void)gyre_probe_expect(probe, word, GYRE_MILLISECONDS(1));
+	}
+	(void)gyre_probe_expect_none(probe, TIMEOUT_NS - LATE_NS);
+	expect_idle(2 * LATE_NS);
+}
+
+/* As a handler that computes, or blocks its thread. */
+static void take_time_ns(uint64_t ns)
+{
+	cr_assert_eq(usleep((useconds_t)(ns / GYRE_MICROSECONDS(1))), 0);
 }
 
 static int take_time(struct gyre_stack *stack)
 {
-	uint64_t until_ns = gyre_now(stack) + GYRE_MILLISECONDS(1);
-
-	do {
-		last_ns = gyre_now(stack);
-	} while (last_ns < until_ns);
+	take_time_ns(GYRE_MILLISECONDS(1));
+	last_ns = gyre_now(stack);
 	return gyre_return(stack);
 }
 
@@ -127,26 +145,33 @@ static const struct gyre_class slow_class = {
 	.behaviour = { .notice = take_time, .event = be_idle },
 };
 
+enum { MANY = 60 };
+
 /* All of them are dispatched in one run. */
-static int keep_busy_for_long(struct gyre_stack *stack)
+static int tell_many(struct gyre_stack *stack, void *to)
 {
-	frame_of(stack)->to = spawn_here(stack, &slow_class);
-	for (uint32_t i = 0; i < 3 * TIMEOUT_NS / GYRE_MILLISECONDS(1); i++) {
-		expect(tell(stack, 'x') == 0);
+	for (int i = 0; i < MANY; i++) {
+		cr_assert_eq(gyre_notify(stack, *(const struct gyre_address *)to,
+					 gyre_new(stack, word, 'x')),
+			     0);
 	}
-	return gyre_return(stack);
+	return 0;
 }
 
-Test(receive_timeout, is_never_early_after_a_run_that_took_longer)
+KIT_TEST(receive_timeout, is_never_early_after_a_run_that_took_longer)
 {
-	play(1, keep_busy_for_long);
-	cr_assert_not(early);
+	struct gyre_address slow = spawn(test, &slow_class);
+
+	(void)gyre_probe_do(probe, tell_many, &slow);
+	(void)gyre_probe_expect_none(probe, GYRE_MILLISECONDS(MANY) + TIMEOUT_NS - LATE_NS);
+	expect_idle(2 * LATE_NS);
 }
 
 static int begin_with_timer(struct gyre_stack *stack)
 {
-	expect(gyre_timer_start(stack, 1,
-				&(struct gyre_timer_options){ .period_ns = TIMEOUT_NS / 8 }) == 0);
+	const struct gyre_timer_options often = { .period_ns = TIMEOUT_NS / 8 };
+
+	cr_assert_eq(gyre_timer_start(stack, 1, &often), 0);
 	return begin(stack);
 }
 
@@ -156,87 +181,51 @@ static const struct gyre_class ticking_class = {
 	.behaviour.event = be_idle,
 };
 
-static int leave_ticking(struct gyre_stack *stack)
+KIT_TEST(receive_timeout, does_not_count_events)
 {
-	(void)spawn_here(stack, &ticking_class);
-	return gyre_return(stack);
+	(void)spawn(test, &ticking_class);
+	expect_idle(TIMEOUT_NS + LATE_NS);
 }
 
-Test(receive_timeout, does_not_count_events)
+/* ---- no more ---- */
+
+KIT_TEST(receive_timeout, that_is_stopped_tells_nothing)
 {
-	play_steady(leave_ticking);
-	cr_assert_eq(told, 1);
-	cr_assert_not(early);
+	tell(test, spawn(test, &idler_class), 's');
+	(void)gyre_probe_expect_none(probe, GYRE_SECONDS(60));
 }
 
-static int end_it(struct gyre_stack *stack, char by)
+KIT_TEST(receive_timeout, ends_with_a_restart)
 {
-	struct frame *frame = frame_of(stack);
-
-	GYRE_BEGIN(stack);
-	frame->to = spawn_here(stack, &idler_class);
-	expect(tell(stack, by) == 0);
-	GYRE_AWAIT(stack, gyre_sleep(stack, UINT64_C(3) * TIMEOUT_NS, &frame->future));
-	return fixture_end(stack);
-	GYRE_END(stack);
+	tell(test, spawn(test, &idler_class), 'f');
+	(void)gyre_probe_expect_none(probe, GYRE_SECONDS(60));
 }
 
-static int stop_it(struct gyre_stack *stack)
-{
-	return end_it(stack, 's');
-}
-
-static int restart_it(struct gyre_stack *stack)
-{
-	return end_it(stack, 'f');
-}
-
-Test(receive_timeout, that_is_stopped_tells_nothing)
-{
-	play_steady(stop_it);
-	cr_assert_eq(told, 0);
-}
-
-Test(receive_timeout, ends_with_a_restart)
-{
-	play_steady(restart_it);
-	cr_assert_eq(told, 0);
-}
-
-static int restart_it_late(struct gyre_stack *stack)
+KIT_TEST(receive_timeout, of_an_actor_that_takes_no_events_for_a_while_waits_but_once)
 {
 	static struct gyre_class class;
-	struct frame *frame = frame_of(stack);
+	struct gyre_counters counters;
 
-	GYRE_BEGIN(stack);
 	class = idler_class;
-	class.restart_delay_ns = UINT64_C(8) * TIMEOUT_NS;
-	frame->to = spawn_here(stack, &class);
-	expect(tell(stack, 'f') == 0);
-	GYRE_AWAIT(stack, gyre_sleep(stack, UINT64_C(10) * TIMEOUT_NS, &frame->future));
-	return fixture_end(stack);
-	GYRE_END(stack);
+	class.restart_delay_ns = 8 * TIMEOUT_NS;
+	tell(test, spawn(test, &class), 'f');
+	(void)gyre_probe_expect_none(probe, 10 * TIMEOUT_NS);
+	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
+	cr_assert_eq(counters.restarted, 1);
+	cr_assert_eq(counters.dropped[GYRE_DROP_CANCELLED], 1);
 }
 
-Test(receive_timeout, of_an_actor_that_takes_no_events_for_a_while_waits_but_once)
+static int refuse_zero(struct gyre_stack *stack, void *arg)
 {
-	play_steady(restart_it_late);
-	cr_assert_eq(told, 0);
-	cr_assert_eq(fixture.counters.restarted, 1);
-	cr_assert_eq(fixture.lost[GYRE_DROP_CANCELLED], 1);
+	(void)arg;
+	cr_expect_eq(gyre_receive_timeout_start(stack, 0), -EINVAL);
+	cr_expect_eq(gyre_receive_timeout_stop(stack), -ENOENT);
+	return gyre_receive_timeout_start(stack, GYRE_FOREVER);
 }
 
-static int refuse_zero(struct gyre_stack *stack)
+KIT_TEST(receive_timeout, of_no_time_is_refused_and_one_without_end_is_not)
 {
-	expect(gyre_receive_timeout_start(stack, 0) == -EINVAL);
-	expect(gyre_receive_timeout_stop(stack) == -ENOENT);
-	expect(gyre_receive_timeout_start(stack, GYRE_FOREVER) == 0);
-	return fixture_end(stack);
-}
-
-Test(receive_timeout, of_no_time_is_refused_and_one_without_end_is_not)
-{
-	play(1, refuse_zero);
+	cr_assert_eq(gyre_probe_do(gyre_probe_create(test), refuse_zero, NULL), 0);
 }
 
 /* ---- started in the middle of a run ---- */
@@ -249,80 +238,92 @@ static int start_or_take_time(struct gyre_stack *stack)
 	if (heard++ == 0) {
 		return gyre_receive_timeout_start(stack, TIMEOUT_NS);
 	}
-	model.now_ns += TIMEOUT_NS / 4;
-	last_ns = model.now_ns;
+	take_time_ns(TIMEOUT_NS / 4);
+	last_ns = gyre_now(stack);
 	return gyre_return(stack);
 }
 
 static int answer_too(struct gyre_stack *stack)
 {
-	expect(start_or_take_time(stack) == 0);
-	return gyre_reply(stack, gyre_new(stack, number, 0));
-}
-
-static int note_idle(struct gyre_stack *stack)
-{
-	const struct gyre_receive_timeout *idle = gyre_message(stack, gyre_receive_timeout);
-
-	if (idle != NULL) {
-		told++;
-		early = early || idle->idle_ns > model.now_ns - last_ns;
-	}
-	return gyre_return(stack);
+	cr_assert_eq(start_or_take_time(stack), 0);
+	return gyre_reply(stack, gyre_new(stack, word, 0));
 }
 
 static const struct gyre_class late_class = {
 	.name = "late",
-	.behaviour = { .notice = start_or_take_time, .ask = answer_too, .event = note_idle },
+	.behaviour = { .notice = start_or_take_time, .ask = answer_too, .event = be_idle },
 };
 
-static void expect_idle_since_run(enum gy_lane first, enum gy_lane second)
-{
-	struct gyre_address actor;
+static struct gyre_address late;
 
-	model_open(1);
-	actor = model_spawn(&late_class, 0);
-	model_put(actor, first, 1);
-	model_put(actor, second, 2);
-	model_settle();
+static int tell_late(struct gyre_stack *stack)
+{
+	return gyre_notify(stack, late, gyre_new(stack, word, 'x'));
+}
+
+/* Both wait for the receiver before it runs. */
+static int send_two_notices(struct gyre_stack *stack)
+{
+	cr_assert_eq(tell_late(stack), 0);
+	return tell_late(stack);
+}
+
+static int send_ask_and_notice(struct gyre_stack *stack)
+{
+	if (gyre_stack_state(stack) != 0) {
+		return gyre_return(stack);
+	}
+	cr_assert_eq(gyre_ask(stack, late, gyre_new(stack, word, 0), 0,
+			      (struct gyre_future *)gyre_frame(stack)),
+		     0);
+	cr_assert_eq(tell_late(stack), 0);
+	return gyre_suspend(stack, 1);
+}
+
+static const struct gyre_class two_notices_class = {
+	.name = "two notices",
+	.mount = send_two_notices,
+};
+static const struct gyre_class ask_and_notice_class = {
+	.name = "ask and notice",
+	.frame_bytes = sizeof(struct gyre_future),
+	.mount = send_ask_and_notice,
+};
+
+static void expect_idle_since_run(struct gyre_test *test, const struct gyre_class *sender)
+{
+	late = spawn(test, &late_class);
+	(void)gyre_test_spawn(test, sender, GYRE_NO_ARGUMENT);
+	(void)gyre_probe_expect_none(probe, TIMEOUT_NS / 4 + TIMEOUT_NS - LATE_NS);
 	cr_assert_eq(heard, 2);
-	model_advance(TIMEOUT_NS - GYRE_MILLISECONDS(1));
-	cr_expect_eq(told, 0);
-	model_advance(GYRE_MILLISECONDS(2));
-	cr_expect_eq(told, 1);
-	cr_expect_not(early);
-	model_close();
+	expect_idle(2 * LATE_NS);
 }
 
-Test(receive_timeout, counts_from_the_last_notice_of_the_run_that_starts_it)
+KIT_TEST(receive_timeout, counts_from_the_last_notice_of_the_run_that_starts_it)
 {
-	expect_idle_since_run(GY_LANE_NOTICE, GY_LANE_NOTICE);
+	expect_idle_since_run(test, &two_notices_class);
 }
 
-Test(receive_timeout, counts_from_the_last_lane_of_the_run_that_starts_it)
+KIT_TEST(receive_timeout, counts_from_the_last_lane_of_the_run_that_starts_it)
 {
-	expect_idle_since_run(GY_LANE_ASK, GY_LANE_NOTICE);
+	expect_idle_since_run(test, &ask_and_notice_class);
 }
 
-static int start_at_mount(struct gyre_stack *stack)
+static int begin_with_event(struct gyre_stack *stack)
 {
-	return gyre_receive_timeout_start(stack, TIMEOUT_NS);
+	const struct gyre_timer_options once = { .delay_ns = TIMEOUT_NS / 2 };
+
+	cr_assert_eq(gyre_timer_start(stack, 1, &once), 0);
+	return begin(stack);
 }
 
 static const struct gyre_class prompt_class = { .name = "prompt",
-						.mount = start_at_mount,
-						.behaviour.event = note_idle };
+						.mount = begin_with_event,
+						.behaviour.event = be_idle };
 
-Test(receive_timeout, of_a_mount_does_not_count_the_first_run_with_nothing_but_an_event)
+KIT_TEST(receive_timeout, of_a_mount_does_not_count_the_first_run_with_nothing_but_an_event)
 {
-	struct gyre_address actor;
-
-	model_open(1);
-	actor = model_spawn(&prompt_class, 0);
-	model_advance(TIMEOUT_NS / 2);
-	model_put(actor, GY_LANE_EVENT, 1);
-	model_settle();
-	model_advance(TIMEOUT_NS / 2 + GYRE_MILLISECONDS(2));
-	cr_expect_eq(told, 1);
-	model_close();
+	(void)spawn(test, &prompt_class);
+	(void)gyre_probe_expect_none(probe, TIMEOUT_NS - LATE_NS);
+	expect_idle(2 * LATE_NS);
 }
