@@ -2,54 +2,35 @@
  * What codecs make of the end of a stream: of what is left by then, and when handlers behind hear
  * of the end.
  */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "../rig.h"
-#include "codec_rig.h"
+#include "base/macros.h"
+#include "codec_kit.h"
 
-TestSuite(codec_end, .timeout = 60);
+static struct codec_kit kit;
 
-static struct codec_rig rig;
-
-static void begin(void)
+static void begin_lines(struct gyre_test *test)
 {
-	codec_rig_init(&rig);
-}
-
-static void begin_lines(void)
-{
-	begin();
-	cr_assert_eq(gyre_line_codec_add(&rig.channel, GYRE_BEFORE("last"), NULL), 0);
-}
-
-static void end(void)
-{
-	codec_rig_fini(&rig);
+	codec_kit_open(&kit, test);
+	codec_kit_add(&kit, add_line_codec, NULL);
 }
 
 static void feed(const char *text)
 {
-	codec_rig_feed(&rig, text, strlen(text), strlen(text));
+	codec_kit_feed(&kit, text, strlen(text), strlen(text));
 }
 
-static void expect(const char *frames, uint32_t read_ends)
+/* With a full stop where the end has come. */
+static void expect(const char *frames)
 {
-	cr_expect_str_eq(codec_log_text(&rig.log), frames, "%s, and not %s",
-			 codec_log_text(&rig.log), frames);
-	cr_expect_eq(rig.read_ends, read_ends, "%u ends", rig.read_ends);
-	if (read_ends > 0) {
-		cr_expect_eq(rig.ended_at, rig.log.events_count, "the end comes last");
-	}
+	cr_expect_str_eq(codec_kit_seen(&kit), frames, "%s, and not %s", kit.text, frames);
 }
 
 /* ---- what is left ---- */
 
 struct end_case {
-	const struct gyre_handler *handler;
+	codec_kit_add_fn add;
 	const void *options;
 	const char *stream;
 	size_t count;
@@ -59,29 +40,31 @@ struct end_case {
 #define STREAM(TEXT) (TEXT), sizeof(TEXT) - 1
 
 /* All at once, in two pieces, and byte by byte. */
-static void expect_end(const struct end_case *one, size_t first, size_t step)
+static void expect_end(struct gyre_test *test, const struct end_case *one, size_t first,
+		       size_t step)
 {
-	cr_assert_eq(codec_rig_add(&rig, one->handler, one->options), 0);
+	codec_kit_open(&kit, test);
+	codec_kit_add(&kit, one->add, one->options);
 	if (first > 0) {
-		codec_rig_feed(&rig, one->stream, first, first);
+		codec_kit_feed(&kit, one->stream, first, first);
 	}
 	for (size_t at = first; at < one->count; at += step) {
 		size_t count = step < one->count - at ? step : one->count - at;
 
-		codec_rig_feed(&rig, one->stream + at, count, count);
+		codec_kit_feed(&kit, one->stream + at, count, count);
 	}
-	codec_rig_end(&rig);
-	expect(one->frames, 1);
-	cr_expect(gy_list_empty(&rig.channel.deferred_list));
-	codec_rig_reset(&rig);
+	codec_kit_end(&kit);
+	expect(one->frames);
+	gyre_test_channel_close(kit.peer);
+	gyre_test_advance(test, GYRE_MILLISECONDS(1));
 }
 
-static void expect_ends(const struct end_case *cases, size_t count)
+static void expect_ends(struct gyre_test *test, const struct end_case *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		expect_end(&cases[i], 0, 1);
+		expect_end(test, &cases[i], 0, 1);
 		for (size_t first = 0; first <= cases[i].count; first++) {
-			expect_end(&cases[i], first, cases[i].count);
+			expect_end(test, &cases[i], first, cases[i].count);
 		}
 	}
 }
@@ -96,33 +79,33 @@ static const struct gyre_length_options byte_long_late = { .length_field_bytes =
 							   .fail_late = true };
 static const struct gyre_varint_options varint = { .frame_bytes_max = 3 };
 
-Test(codec_end, of_a_frame_that_was_cut_off_is_an_error, .init = begin, .fini = end)
+KIT_TEST(codec_end, of_a_frame_that_was_cut_off_is_an_error)
 {
 	static const struct end_case cases[] = {
-		{ &gy_fixed_handler, &three, STREAM("abc"), "[abc]" },
-		{ &gy_fixed_handler, &three, STREAM("abcd"), "[abc]!proto" },
-		{ &gy_length_handler, &byte_long, STREAM("\3abc"), "[abc]" },
-		{ &gy_length_handler, &byte_long, STREAM("\3abc\3ab"), "[abc]!proto" },
-		{ &gy_length_handler, &byte_long, STREAM("\1a\2"), "[a]!proto" },
-		{ &gy_varint_handler, &varint, STREAM("\2ab"), "[ab]" },
-		{ &gy_varint_handler, &varint, STREAM("\2ab\2a"), "[ab]!proto" },
-		{ &gy_varint_handler, &varint, STREAM("\2ab\200"), "[ab]!proto" },
+		{ add_fixed_codec, &three, STREAM("abc"), "[abc]." },
+		{ add_fixed_codec, &three, STREAM("abcd"), "[abc]!proto." },
+		{ add_length_codec, &byte_long, STREAM("\3abc"), "[abc]." },
+		{ add_length_codec, &byte_long, STREAM("\3abc\3ab"), "[abc]!proto." },
+		{ add_length_codec, &byte_long, STREAM("\1a\2"), "[a]!proto." },
+		{ add_varint_codec, &varint, STREAM("\2ab"), "[ab]." },
+		{ add_varint_codec, &varint, STREAM("\2ab\2a"), "[ab]!proto." },
+		{ add_varint_codec, &varint, STREAM("\2ab\200"), "[ab]!proto." },
 	};
 
-	expect_ends(cases, gy_countof(cases));
+	expect_ends(test, cases, gy_countof(cases));
 }
 
-Test(codec_end, of_a_frame_that_is_too_long_is_told_once, .init = begin, .fini = end)
+KIT_TEST(codec_end, of_a_frame_that_is_too_long_is_told_once)
 {
 	static const struct end_case cases[] = {
-		{ &gy_length_handler, &byte_long, STREAM("\1a\100abc"), "[a]!size" },
-		{ &gy_length_handler, &byte_long_late, STREAM("\1a\100abc"), "[a]!size" },
-		{ &gy_length_handler, &byte_long_late, STREAM("\1a\100"), "[a]!size" },
-		{ &gy_length_handler, &byte_long_late, STREAM("\4abcd\1a"), "!size[a]" },
-		{ &gy_length_handler, &byte_long, STREAM("\300"), "!size" },
+		{ add_length_codec, &byte_long, STREAM("\1a\100abc"), "[a]!size." },
+		{ add_length_codec, &byte_long_late, STREAM("\1a\100abc"), "[a]!size." },
+		{ add_length_codec, &byte_long_late, STREAM("\1a\100"), "[a]!size." },
+		{ add_length_codec, &byte_long_late, STREAM("\4abcd\1a"), "!size[a]." },
+		{ add_length_codec, &byte_long, STREAM("\300"), "!size." },
 	};
 
-	expect_ends(cases, gy_countof(cases));
+	expect_ends(test, cases, gy_countof(cases));
 }
 
 static const struct gyre_line_options delivers = { .frame_bytes_max = 4 };
@@ -133,35 +116,35 @@ static const struct gyre_line_options drops = { .frame_bytes_max = 4,
 static const struct gyre_line_options fails = { .frame_bytes_max = 4,
 						.unterminated = GYRE_UNTERMINATED_FAIL };
 
-Test(codec_end, of_a_line_that_nothing_ends_is_as_the_options_say, .init = begin, .fini = end)
+KIT_TEST(codec_end, of_a_line_that_nothing_ends_is_as_the_options_say)
 {
 	static const struct end_case cases[] = {
-		{ &gy_line_handler, &delivers, STREAM(""), "" },
-		{ &gy_line_handler, &delivers, STREAM("a\nb\n"), "[a][b]" },
-		{ &gy_line_handler, &delivers, STREAM("a\nb"), "[a][b]" },
-		{ &gy_line_handler, &delivers, STREAM("a\n\nbcde"), "[a][][bcde]" },
-		{ &gy_line_handler, &delivers, STREAM("a\r"), "[a\r]" },
-		{ &gy_line_handler, &keeps, STREAM("a\r\nb"), "[a\r\n][b]" },
-		{ &gy_line_handler, &drops, STREAM("a\nb"), "[a]" },
-		{ &gy_line_handler, &fails, STREAM("a\nb"), "[a]!proto" },
-		{ &gy_line_handler, &fails, STREAM("a\n"), "[a]" },
+		{ add_line_codec, &delivers, STREAM(""), "." },
+		{ add_line_codec, &delivers, STREAM("a\nb\n"), "[a][b]." },
+		{ add_line_codec, &delivers, STREAM("a\nb"), "[a][b]." },
+		{ add_line_codec, &delivers, STREAM("a\n\nbcde"), "[a][][bcde]." },
+		{ add_line_codec, &delivers, STREAM("a\r"), "[a\r]." },
+		{ add_line_codec, &keeps, STREAM("a\r\nb"), "[a\r\n][b]." },
+		{ add_line_codec, &drops, STREAM("a\nb"), "[a]." },
+		{ add_line_codec, &fails, STREAM("a\nb"), "[a]!proto." },
+		{ add_line_codec, &fails, STREAM("a\n"), "[a]." },
 	};
 
-	expect_ends(cases, gy_countof(cases));
+	expect_ends(test, cases, gy_countof(cases));
 }
 
-Test(codec_end, of_a_line_that_is_too_long_is_told_once, .init = begin, .fini = end)
+KIT_TEST(codec_end, of_a_line_that_is_too_long_is_told_once)
 {
 	static const struct end_case cases[] = {
-		{ &gy_line_handler, &delivers, STREAM("abcd\r"), "!size" },
-		{ &gy_line_handler, &drops, STREAM("abcd\r"), "!size" },
-		{ &gy_line_handler, &delivers, STREAM("abcdefgh"), "!size" },
-		{ &gy_line_handler, &late, STREAM("abcdefgh"), "!size" },
-		{ &gy_line_handler, &late, STREAM("abcdefgh\na"), "!size[a]" },
-		{ &gy_line_handler, &late, STREAM("abcd\r"), "!size" },
+		{ add_line_codec, &delivers, STREAM("abcd\r"), "!size." },
+		{ add_line_codec, &drops, STREAM("abcd\r"), "!size." },
+		{ add_line_codec, &delivers, STREAM("abcdefgh"), "!size." },
+		{ add_line_codec, &late, STREAM("abcdefgh"), "!size." },
+		{ add_line_codec, &late, STREAM("abcdefgh\na"), "!size[a]." },
+		{ add_line_codec, &late, STREAM("abcd\r"), "!size." },
 	};
 
-	expect_ends(cases, gy_countof(cases));
+	expect_ends(test, cases, gy_countof(cases));
 }
 
 static const struct gyre_span ends[] = { { "--", 2 }, { "<end>", 5 } };
@@ -173,208 +156,133 @@ static const struct gyre_delimiter_options between_fails = { ENDS, .unterminated
 									   GYRE_UNTERMINATED_FAIL };
 static const struct gyre_delimiter_options between_late = { ENDS, .fail_late = true };
 
-Test(codec_end, of_a_frame_without_its_delimiter_is_as_the_options_say, .init = begin, .fini = end)
+KIT_TEST(codec_end, of_a_frame_without_its_delimiter_is_as_the_options_say)
 {
 	static const struct end_case cases[] = {
-		{ &gy_delimiter_handler, &between, STREAM("a--b<end>"), "[a][b]" },
-		{ &gy_delimiter_handler, &between, STREAM("a--b<end"), "[a][b<end]" },
-		{ &gy_delimiter_handler, &between, STREAM("a--b-"), "[a][b-]" },
-		{ &gy_delimiter_handler, &between_drops, STREAM("a--b-"), "[a]" },
-		{ &gy_delimiter_handler, &between_fails, STREAM("a--b-"), "[a]!proto" },
-		{ &gy_delimiter_handler, &between, STREAM("abc<end"), "!size" },
-		{ &gy_delimiter_handler, &between, STREAM("abcdefghijklmnop"), "!size" },
-		{ &gy_delimiter_handler, &between_late, STREAM("abcdefghijklmnop"), "!size" },
+		{ add_delimiter_codec, &between, STREAM("a--b<end>"), "[a][b]." },
+		{ add_delimiter_codec, &between, STREAM("a--b<end"), "[a][b<end]." },
+		{ add_delimiter_codec, &between, STREAM("a--b-"), "[a][b-]." },
+		{ add_delimiter_codec, &between_drops, STREAM("a--b-"), "[a]." },
+		{ add_delimiter_codec, &between_fails, STREAM("a--b-"), "[a]!proto." },
+		{ add_delimiter_codec, &between, STREAM("abc<end"), "!size." },
+		{ add_delimiter_codec, &between, STREAM("abcdefghijklmnop"), "!size." },
+		{ add_delimiter_codec, &between_late, STREAM("abcdefghijklmnop"), "!size." },
 	};
 
-	expect_ends(cases, gy_countof(cases));
+	expect_ends(test, cases, gy_countof(cases));
 }
 
-Test(codec_end, of_a_stream_that_was_given_up_is_no_second_error, .init = begin, .fini = end)
+KIT_TEST(codec_end, of_a_stream_that_was_given_up_is_no_second_error)
 {
-	cr_assert_eq(codec_rig_add(&rig, &gy_varint_handler, &varint), 0);
+	codec_kit_open(&kit, test);
+	codec_kit_add(&kit, add_varint_codec, &varint);
 	feed("\xff\xff\xff\xff\xff\xff");
 	feed("more");
-	codec_rig_end(&rig);
-	expect("!proto", 1);
+	codec_kit_end(&kit);
+	expect("!proto.");
 }
 
 /* ---- who hears of it, and when ---- */
 
-Test(codec_end, is_not_told_when_its_error_closes_the_channel, .init = begin, .fini = end)
+KIT_TEST(codec_end, is_not_told_when_its_error_closes_the_channel)
 {
-	cr_assert_eq(codec_rig_add(&rig, &gy_fixed_handler, &three), 0);
-	rig.pass_errors = true;
+	codec_kit_open(&kit, test);
+	codec_kit_add(&kit, add_fixed_codec, &three);
+	kit.pass_errors = true;
 	feed("abcd");
-	codec_rig_end(&rig);
-	expect("[abc]!proto", 0);
-	cr_expect_eq(rig.channel.reason, -EPROTO);
+	codec_kit_end(&kit);
+	(void)gyre_tap_expect_text(kit.tap, "abc");
+	(void)gyre_tap_expect_exception(kit.tap, -EPROTO, 0);
+	(void)gyre_tap_expect_inactive(kit.tap, -EPROTO, GYRE_SECONDS(1));
 }
 
-static void close_channel(struct codec_rig *r, struct gyre_handler_context *ctx)
+static void close_channel(struct codec_kit *k, struct gyre_handler_context *ctx)
 {
-	(void)ctx;
-	codec_rig_stage(r, GY_CHANNEL_CLOSING);
+	(void)k;
+	gyre_context_close(ctx);
 }
 
-Test(codec_end, is_not_told_when_the_last_frame_closes_the_channel, .init = begin_lines,
-     .fini = end)
+KIT_TEST(codec_end, is_not_told_when_the_last_frame_closes_the_channel)
 {
-	rig.on_frame = close_channel;
+	begin_lines(test);
+	kit.on_frame = close_channel;
 	feed("a");
-	codec_rig_end(&rig);
-	expect("[a]", 0);
+	codec_kit_end(&kit);
+	expect("[a]");
 }
 
-Test(codec_end, waits_behind_a_last_frame_until_that_is_asked_for, .init = begin_lines, .fini = end)
+KIT_TEST(codec_end, waits_behind_a_last_frame_until_that_is_asked_for)
 {
-	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
+	const struct gyre_channel_options on_request = { .manual_read = true };
+
+	codec_kit_open_with(&kit, test, &on_request);
+	codec_kit_add(&kit, add_line_codec, NULL);
+	codec_kit_ask(&kit);
 	feed("a\nb");
-	codec_rig_end(&rig);
-	expect("[a]", 0);
-	codec_rig_run(&rig);
-	expect("[a]", 0);
-	gyre_context_read(gyre_channel_tail(&rig.channel));
-	codec_rig_run(&rig);
-	expect("[a][b]", 1);
+	codec_kit_end(&kit);
+	expect("[a]");
+	gyre_test_advance(test, GYRE_SECONDS(60));
+	expect("[a]");
+	codec_kit_ask(&kit);
+	expect("[a][b].");
 }
 
-Test(codec_end, waits_behind_a_last_frame_while_output_is_over_its_mark, .init = begin_lines,
-     .fini = end)
+static void fill_once(struct codec_kit *k, struct gyre_handler_context *ctx)
 {
-	feed("a\nb");
-	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
-	codec_rig_end(&rig);
-	expect("[a]", 0);
-	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
-	codec_rig_run(&rig);
-	expect("[a][b]", 1);
+	static const char bytes[1 << 20]; /* for which no socket has room */
+	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+
+	k->on_frame = NULL;
+	cr_assert_eq(gyre_buffer_append(buffer, bytes, sizeof(bytes)), 0);
+	cr_assert_eq(gyre_context_write(ctx, buffer), 0);
 }
 
-Test(codec_end, goes_through_two_codecs_behind_the_last_frames_of_both, .init = begin_lines,
-     .fini = end)
+KIT_TEST(codec_end, waits_behind_a_last_frame_while_output_is_over_its_mark)
+{
+	const struct gyre_channel_options low_marks = { .write_low_bytes = 1000,
+							.write_high_bytes = 4000 };
+
+	codec_kit_open_with(&kit, test, &low_marks);
+	codec_kit_add(&kit, add_line_codec, NULL);
+	kit.on_frame = fill_once;
+	feed("a\nb");
+	codec_kit_end(&kit);
+	gyre_test_advance(test, GYRE_SECONDS(1));
+	expect("[a]");
+	codec_kit_drain_output(&kit);
+	expect("[a][b].");
+}
+
+static int add_behind(struct gyre_channel *channel, struct gyre_position position,
+		      const void *options)
+{
+	position.name = NULL;
+	return gyre_fixed_codec_add(channel, position, (const struct gyre_fixed_options *)options);
+}
+
+KIT_TEST(codec_end, goes_through_two_codecs_behind_the_last_frames_of_both)
 {
 	static const struct gyre_fixed_options two = { .frame_bytes = 2 };
 
-	cr_assert_eq(gyre_fixed_codec_add(&rig.channel, GYRE_BEFORE("last"), &two), 0);
+	begin_lines(test);
+	codec_kit_add(&kit, add_behind, &two);
 	feed("abc\nde");
-	expect("[ab]", 0);
-	codec_rig_end(&rig);
-	expect("[ab][cd]!proto", 1);
+	expect("[ab]");
+	codec_kit_end(&kit);
+	expect("[ab][cd]!proto.");
 }
 
-static void remove_codec(struct codec_rig *r, struct gyre_handler_context *ctx)
+static void remove_codec(struct codec_kit *k, struct gyre_handler_context *ctx)
 {
-	(void)ctx;
-	cr_assert_eq(gyre_pipeline_remove(&r->channel, "line"), 0);
+	(void)k;
+	cr_assert_eq(gyre_pipeline_remove(gyre_context_channel(ctx), "tested"), 0);
 }
 
-Test(codec_end, is_told_once_though_the_last_frame_removes_the_codec, .init = begin_lines,
-     .fini = end)
+KIT_TEST(codec_end, is_told_once_though_the_last_frame_removes_the_codec)
 {
-	rig.on_frame = remove_codec;
+	begin_lines(test);
+	kit.on_frame = remove_codec;
 	feed("a");
-	codec_rig_end(&rig);
-	expect("[a]", 1);
-}
-
-Test(codec_end, goes_to_the_successor_behind_the_bytes_that_waited, .init = begin_lines,
-     .fini = end)
-{
-	feed("abcd");
-	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
-	codec_rig_end(&rig);
-	expect("", 0);
-	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
-	cr_assert_eq(gyre_fixed_codec_add(&rig.channel, GYRE_REPLACE("line"), &three), 0);
-	codec_rig_run(&rig);
-	expect("[abc]!proto", 1);
-}
-
-Test(codec_end, is_dropped_with_what_waits_when_the_channel_closes, .init = begin_lines,
-     .fini = end)
-{
-	feed("ab");
-	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
-	codec_rig_end(&rig);
-	codec_rig_stage(&rig, GY_CHANNEL_ABORTED);
-	codec_rig_run(&rig);
-	expect("", 0);
-}
-
-/* ---- with a socket ---- */
-
-struct live {
-	uint32_t lines;
-	uint32_t input_closed;
-	uint32_t inactive;
-};
-
-static struct rig sockets;
-
-static void count_line(struct gyre_handler_context *ctx, struct gyre_buffer *data)
-{
-	((struct live *)gyre_context_arg(ctx))->lines++;
-	gyre_channel_set_auto_read(gyre_context_channel(ctx), false);
-	gyre_buffer_destroy(data);
-}
-
-static void count_end(struct gyre_handler_context *ctx, const struct gyre_type *type,
-		      const void *event)
-{
-	(void)event;
-	((struct live *)gyre_context_arg(ctx))->input_closed +=
-		type->id == GYRE_ID(gyre_input_closed);
-}
-
-static void count_inactive(struct gyre_handler_context *ctx)
-{
-	((struct live *)gyre_context_arg(ctx))->inactive++;
-}
-
-static const struct gyre_handler counting = {
-	.name = "counting",
-	.read = count_line,
-	.event = count_end,
-	.inactive = count_inactive,
-};
-static const struct gyre_handler *const counting_only[] = { &counting, NULL };
-
-static void expect_wait(bool half_close)
-{
-	const struct gyre_channel_options options = { .allow_half_close = half_close };
-	struct live live = { 0 };
-	struct gyre_channel *channel;
-	int far;
-
-	rig_init(&sockets, NULL);
-	far = rig_open(&sockets, counting_only, &live, &options, &channel);
-	cr_assert_eq(gyre_line_codec_add(channel, GYRE_FIRST, NULL), 0);
-	cr_assert_eq(write(far, "a\nb", 3), 3);
-	cr_assert_eq(shutdown(far, SHUT_WR), 0);
-	rig_settle(&sockets);
-	cr_expect_eq(live.lines, 1);
-	cr_expect_eq(live.input_closed, 0);
-	cr_expect_eq(live.inactive, 0);
-	gyre_context_read(gyre_channel_tail(channel));
-	rig_settle(&sockets);
-	cr_expect_eq(live.lines, 2);
-	cr_expect_eq(live.input_closed, half_close ? 1 : 0);
-	if (half_close) {
-		cr_expect_eq(live.inactive, 0);
-		gyre_context_close(gyre_channel_tail(channel));
-	}
-	(void)close(far);
-	rig_settle(&sockets);
-	cr_expect_eq(live.inactive, 1);
-	rig_fini(&sockets);
-}
-
-Test(codec_end, comes_before_a_channel_closes)
-{
-	expect_wait(false);
-}
-
-Test(codec_end, comes_before_the_event_of_half_closing)
-{
-	expect_wait(true);
+	codec_kit_end(&kit);
+	expect("[a].");
 }

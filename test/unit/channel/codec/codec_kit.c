@@ -50,32 +50,60 @@ static void slice_read(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 
 /* ---- behind the tap ---- */
 
-static void keep_exception(struct gyre_handler_context *ctx, int error)
+static void end_frame(struct gyre_handler_context *ctx, struct gyre_buffer *frame)
 {
-	(void)ctx;
-	(void)error;
+	struct codec_kit *kit = (struct codec_kit *)gyre_context_arg(ctx);
+
+	gyre_buffer_destroy(frame);
+	if (kit->on_frame != NULL) {
+		kit->on_frame(kit, ctx);
+	}
+}
+
+static void count_complete(struct gyre_handler_context *ctx)
+{
+	((struct codec_kit *)gyre_context_arg(ctx))->completes++;
+}
+
+static void end_exception(struct gyre_handler_context *ctx, int error)
+{
+	if (((const struct codec_kit *)gyre_context_arg(ctx))->pass_errors) {
+		gyre_context_fire_exception(ctx, error);
+	}
 }
 
 static int init_pipeline(struct gyre_channel *channel, void *arg)
 {
 	static const struct gyre_handler slices = { .name = "slices", .read = slice_read };
-	static const struct gyre_handler keeps = { .name = "keeps", .exception = keep_exception };
+	static const struct gyre_handler last = { .name = "last",
+						  .read = end_frame,
+						  .read_complete = count_complete,
+						  .exception = end_exception };
 	struct codec_kit *kit = (struct codec_kit *)arg;
 	int r = gyre_pipeline_add(channel, GYRE_LAST, &slices, kit);
 
 	r = r < 0 ? r : gyre_tap_add(channel, GYRE_LAST, kit->tap);
-	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &keeps, NULL);
+	return r < 0 ? r : gyre_pipeline_add(channel, GYRE_LAST, &last, kit);
 }
 
-void codec_kit_open(struct codec_kit *kit, struct gyre_test *test)
+void codec_kit_open_with(struct codec_kit *kit, struct gyre_test *test,
+			 const struct gyre_channel_options *channel)
 {
-	const struct gyre_acceptor_options options = { .init_channel = init_pipeline,
+	const struct gyre_acceptor_options options = { .channel = *channel,
+						       .init_channel = init_pipeline,
 						       .init_arg = kit };
 
 	memset(kit, 0, sizeof(*kit));
 	kit->test = test;
 	kit->tap = gyre_tap_create(test);
 	kit->peer = gyre_test_channel_open(test, &options);
+}
+
+void codec_kit_open(struct codec_kit *kit, struct gyre_test *test)
+{
+	const struct gyre_channel_options none = { 0 };
+
+	codec_kit_open_with(kit, test, &none);
 }
 
 /* ---- the codec ---- */
@@ -126,6 +154,72 @@ void codec_kit_feed(struct codec_kit *kit, const void *bytes, size_t count, size
 	(void)gyre_test_channel_write(kit->peer, bytes, count, 0);
 	gyre_test_advance(kit->test, moment_ns);
 	cr_assert_eq(kit->reads, reads + 1, "%u reads", kit->reads - reads);
+}
+
+void codec_kit_feed_unread(struct codec_kit *kit, const char *text)
+{
+	uint32_t reads = kit->reads;
+
+	kit->slice_bytes = strlen(text);
+	(void)gyre_test_channel_write_text(kit->peer, text);
+	gyre_test_advance(kit->test, moment_ns);
+	cr_assert_eq(kit->reads, reads);
+}
+
+void codec_kit_end(struct codec_kit *kit)
+{
+	cr_assert_eq(gyre_test_channel_half_close(kit->peer), 0);
+	gyre_test_advance(kit->test, moment_ns);
+}
+
+static int set_auto_read(struct gyre_handler_context *ctx, void *arg)
+{
+	gyre_channel_set_auto_read(gyre_context_channel(ctx), *(const bool *)arg);
+	return 0;
+}
+
+void codec_kit_read_by_itself(struct codec_kit *kit, bool whether)
+{
+	cr_assert_eq(gyre_tap_do(kit->tap, set_auto_read, &whether), 0);
+	gyre_test_advance(kit->test, moment_ns);
+}
+
+static int request_read(struct gyre_handler_context *ctx, void *arg)
+{
+	(void)arg;
+	gyre_context_read(ctx);
+	return 0;
+}
+
+void codec_kit_ask(struct codec_kit *kit)
+{
+	cr_assert_eq(gyre_tap_do(kit->tap, request_read, NULL), 0);
+	gyre_test_advance(kit->test, moment_ns);
+}
+
+void codec_kit_fill_output(struct codec_kit *kit)
+{
+	static const char bytes[1 << 16];
+	int welcome = 1;
+
+	while (welcome == 1) {
+		const struct gyre_tapped *seen;
+
+		cr_assert_eq(gyre_tap_write(kit->tap, bytes, sizeof(bytes)), 0);
+		while ((seen = gyre_tap_take(kit->tap, moment_ns)) != NULL) {
+			cr_assert_eq(seen->kind, GYRE_TAPPED_WRITABILITY);
+			welcome = seen->error;
+		}
+	}
+}
+
+void codec_kit_drain_output(struct codec_kit *kit)
+{
+	static char bytes[1 << 16];
+
+	while (gyre_test_channel_read(kit->peer, bytes, sizeof(bytes), moment_ns) > 0) {
+		continue;
+	}
 }
 
 struct writing {
