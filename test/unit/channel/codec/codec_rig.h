@@ -1,8 +1,8 @@
 /*
  * A rig for codecs, without a socket or a ring: a channel that is only a pipeline, into which bytes
- * are fed as if they had been received, and a last handler that writes down what reaches it. Unit
- * tests and fuzzers share it, so it knows nothing of either; what is wrong with the rig itself
- * aborts.
+ * are fed as if they had been received, and a last handler that writes down what reaches it. It is
+ * for fuzzers, which need the code compiled for them, and for unit tests that set a channel's state
+ * by hand; others use the testkit (codec_kit.h). What is wrong with the rig itself aborts.
  */
 #ifndef TEST_UNIT_CHANNEL_CODEC_RIG_H
 #define TEST_UNIT_CHANNEL_CODEC_RIG_H
@@ -46,7 +46,6 @@ struct codec_rig {
 	size_t ended_at; /* of the events in the log, when the last of these came */
 	/* Called for each frame after it was written down, if it is not NULL. */
 	void (*on_frame)(struct codec_rig *rig, struct gyre_handler_context *ctx);
-	bool pass_errors; /* to the tail */
 	void *arg;
 	struct codec_log log; /* last, for it is large */
 };

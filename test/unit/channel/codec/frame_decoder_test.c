@@ -2,24 +2,24 @@
  * Codecs of programs: what becomes of the answers of a decoder, right ones and wrong ones, and what
  * it may do while it is asked.
  */
-#include <criterion/criterion.h>
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../fault_rig.h"
-#include "codec_rig.h"
+#include <gyre/datagram.h>
 #include <gyre/frame_decoder.h>
 
-TestSuite(frame_decoder, .timeout = 60);
+#include "base/macros.h"
+#include "codec_kit.h"
 
 enum { LIMIT = 16, DIGITS_MAX = 3 };
 
-static struct codec_rig rig;
-static struct gy_log log_of_rig;
+static struct codec_kit kit;
 
 /* What the decoders are to do, and what has happened to them. */
 static struct plan {
@@ -44,21 +44,19 @@ static void logged(const struct gyre_log_line *line, void *arg)
 	(void)snprintf(plan.line, sizeof(plan.line), "%s", line->text);
 }
 
-static void begin(void)
-{
-	memset(&plan, 0, sizeof(plan));
-	codec_rig_init(&rig);
-	log_of_rig = (struct gy_log){ .write = logged, .level = GYRE_LOG_WARNING };
-	rig.home.loop.options.log = &log_of_rig;
-}
+static const struct gyre_system_options logs = {
+	.log = logged,
+	.log_buffer_bytes = GYRE_LOG_UNBUFFERED,
+};
 
 static void end(void)
 {
-	codec_rig_fini(&rig);
 	if (plan.added != plan.removed) {
 		abort(); /* Criterion forgets an assertion that fails here */
 	}
 }
+
+TestSuite(frame_decoder, .fini = end);
 
 static void act(struct gyre_handler_context *ctx, void (**what)(struct gyre_handler_context *ctx))
 {
@@ -156,66 +154,79 @@ static int64_t decode_planned(struct gyre_handler_context *ctx, const struct gyr
 static const struct gyre_frame_decoder planned = { .decode = decode_planned,
 						   .frame_bytes_max = LIMIT };
 
+static int add_decoder(struct gyre_channel *channel, struct gyre_position position,
+		       const void *decoder)
+{
+	position.name = NULL;
+	return gyre_frame_decoder_add(channel, position, (const struct gyre_frame_decoder *)decoder,
+				      &plan);
+}
+
 static void add(const struct gyre_frame_decoder *decoder)
 {
-	cr_assert_eq(gyre_frame_decoder_add(&rig.channel, GYRE_BEFORE("last"), decoder, &plan), 0);
+	codec_kit_add(&kit, add_decoder, decoder);
+}
+
+static void begin(struct gyre_test *test, const struct gyre_frame_decoder *decoder)
+{
+	codec_kit_open(&kit, test);
+	add(decoder);
 }
 
 static void feed(const char *bytes)
 {
-	codec_rig_feed(&rig, bytes, strlen(bytes), strlen(bytes));
+	codec_kit_feed(&kit, bytes, strlen(bytes), strlen(bytes));
 }
 
 static void feed_each(const char *bytes)
 {
 	for (; *bytes != '\0'; bytes++) {
-		codec_rig_feed(&rig, bytes, 1, 1);
+		codec_kit_feed(&kit, bytes, 1, 1);
 	}
 }
 
+/* Since the beginning; with a full stop where the end has come. */
 static void expect(const char *frames)
 {
-	cr_expect_str_eq(codec_log_text(&rig.log), frames, "%s, and not %s",
-			 codec_log_text(&rig.log), frames);
+	cr_expect_str_eq(codec_kit_seen(&kit), frames, "%s, and not %s", kit.text, frames);
 }
 
 /* ---- frames ---- */
 
-Test(frame_decoder, cuts_the_same_frames_from_a_stream_however_it_comes, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, cuts_the_same_frames_from_a_stream_however_it_comes, &logs)
 {
 	static const char stream[] = "3:abc,0:,10:0123456789,1::,";
 	const size_t count = sizeof(stream) - 1;
 
 	for (size_t first = 0; first <= count; first++) {
 		for (size_t slice = 1; slice <= 3; slice++) {
-			add(&netstring);
+			begin(test, &netstring);
 			if (first > 0) {
-				codec_rig_feed(&rig, stream, first, slice);
+				codec_kit_feed(&kit, stream, first, slice);
 			}
 			if (first < count) {
-				codec_rig_feed(&rig, stream + first, count - first, slice);
+				codec_kit_feed(&kit, stream + first, count - first, slice);
 			}
 			expect("[abc][][0123456789][:]");
-			codec_rig_reset(&rig);
 		}
 	}
-	add(&netstring);
+	begin(test, &netstring);
 	feed_each(stream);
 	expect("[abc][][0123456789][:]");
 }
 
-Test(frame_decoder, is_not_asked_before_there_is_what_it_needs, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, is_not_asked_before_there_is_what_it_needs, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	feed_each("12:0123456789ab,");
 	expect("[0123456789ab]");
 	cr_expect_eq(plan.calls, 4, "for two digits, the colon and the comma, not %u times",
 		     plan.calls);
 }
 
-Test(frame_decoder, finds_again_how_far_it_has_looked, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, finds_again_how_far_it_has_looked, &logs)
 {
-	add(&text);
+	begin(test, &text);
 	feed("abc");
 	cr_expect_eq(plan.scanned, 0);
 	feed("de");
@@ -227,9 +238,9 @@ Test(frame_decoder, finds_again_how_far_it_has_looked, .init = begin, .fini = en
 	expect("[abcdef][xy]");
 }
 
-Test(frame_decoder, throws_away_what_is_skipped_and_does_not_count_it, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, throws_away_what_is_skipped_and_does_not_count_it, &logs)
 {
-	add(&text);
+	begin(test, &text);
 	feed("#a comment that is longer than the limit\n#\nabc\n#d\n");
 	expect("[abc]");
 }
@@ -241,14 +252,16 @@ static void fire_length(struct gyre_handler_context *ctx, struct gyre_buffer *fr
 
 	cr_assert_eq(gyre_context_arg(ctx), &plan);
 	gyre_buffer_destroy(frame);
-	gyre_context_fire_read(ctx, codec_rig_buffer(&rig, length, (size_t)bytes, 8));
+	frame = gyre_context_buffer(ctx);
+	cr_assert_eq(gyre_buffer_append(frame, length, (size_t)bytes), 0);
+	gyre_context_fire_read(ctx, frame);
 }
 
 static const struct gyre_frame_decoder lengths = { .decode = decode_text, .frame = fire_length };
 
-Test(frame_decoder, may_make_something_else_of_its_frames, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_make_something_else_of_its_frames, &logs)
 {
-	add(&lengths);
+	begin(test, &lengths);
 	feed("abc\n\nab");
 	feed("\n");
 	expect("[<3>][<0>][<2>]");
@@ -256,9 +269,9 @@ Test(frame_decoder, may_make_something_else_of_its_frames, .init = begin, .fini 
 
 /* ---- limits and errors ---- */
 
-Test(frame_decoder, lets_frames_be_as_long_as_the_limit_and_no_longer, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, lets_frames_be_as_long_as_the_limit_and_no_longer, &logs)
 {
-	add(&text);
+	begin(test, &text);
 	feed("0123456789abcde\n");
 	feed_each("0123456789ABCDE\n");
 	expect("[0123456789abcde][0123456789ABCDE]");
@@ -272,54 +285,53 @@ Test(frame_decoder, lets_frames_be_as_long_as_the_limit_and_no_longer, .init = b
 	cr_expect_not_null(strstr(plan.line, "frame_bytes_max"), "%s", plan.line);
 }
 
-Test(frame_decoder, refuses_a_long_frame_that_has_come_at_once_too, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, refuses_a_long_frame_that_has_come_at_once_too, &logs)
 {
-	add(&text);
+	begin(test, &text);
 	feed("a\n0123456789abcdef\nb\n");
 	expect("[a]!size");
 }
 
-Test(frame_decoder, refuses_a_long_frame_as_soon_as_its_length_is_known, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, refuses_a_long_frame_as_soon_as_its_length_is_known, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	feed("1:a,14:");
 	expect("[a]!size");
 }
 
-Test(frame_decoder, closes_the_channel_with_its_error, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, closes_the_channel_with_its_error, &logs)
 {
-	add(&netstring);
-	rig.pass_errors = true;
+	begin(test, &netstring);
+	kit.pass_errors = true;
 	feed("1:a,nonsense");
 	expect("[a]!other");
-	cr_expect_eq(rig.channel.reason, -EBADMSG);
-	cr_expect(gy_channel_is_ending(&rig.channel));
-	feed("1:b,");
+	(void)gyre_test_channel_expect_end(kit.peer, 0);
+	codec_kit_feed_unread(&kit, "1:b,");
 	expect("[a]!other");
+	gyre_test_channel_close(kit.peer);
+	(void)gyre_tap_expect_inactive(kit.tap, -EBADMSG, GYRE_SECONDS(1));
 	cr_expect_eq(plan.calls, 2);
 	cr_expect_eq(plan.lines, 0, "the program knows");
 }
 
-Test(frame_decoder, is_not_asked_again_after_an_error_that_a_handler_keeps, .init = begin,
-     .fini = end)
+KIT_TEST_WITH(frame_decoder, is_not_asked_again_after_an_error_that_a_handler_keeps, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	feed("x");
 	feed("1:a,");
-	codec_rig_end(&rig);
-	expect("!other");
+	(void)gyre_test_channel_expect_none(kit.peer, GYRE_SECONDS(1)); /* it is open */
+	codec_kit_end(&kit);
+	expect("!other.");
 	cr_expect_eq(plan.calls, 1);
-	cr_expect_eq(rig.read_ends, 1);
-	cr_expect_not(gy_channel_is_ending(&rig.channel));
 }
 
-static void expect_misuse(int64_t result, struct gyre_decoded_frame frame)
+static void expect_misuse(struct gyre_test *test, int64_t result, struct gyre_decoded_frame frame)
 {
 	plan.calls = 0;
 	plan.lines = 0;
 	plan.result = result;
 	plan.frame = frame;
-	add(&planned);
+	begin(test, &planned);
 	feed("abcd");
 	feed("efgh");
 	expect("!invalid");
@@ -327,22 +339,20 @@ static void expect_misuse(int64_t result, struct gyre_decoded_frame frame)
 	cr_expect_eq(plan.lines, 1);
 	cr_expect_not_null(strstr(plan.line, "decoder frame_decoder"), "%s", plan.line);
 	cr_expect_not_null(strstr(plan.line, "4 bytes"), "%s", plan.line);
-	codec_rig_reset(&rig);
-	log_of_rig.level = GYRE_LOG_WARNING;
 }
 
-Test(frame_decoder, whose_answer_fits_no_bytes_is_told_of_its_mistake, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, whose_answer_fits_no_bytes_is_told_of_its_mistake, &logs)
 {
-	expect_misuse(0, (struct gyre_decoded_frame){ 0 });
-	expect_misuse(5, (struct gyre_decoded_frame){ 0 });
-	expect_misuse(INT64_MAX, (struct gyre_decoded_frame){ 0 });
-	expect_misuse(INT64_MIN, (struct gyre_decoded_frame){ 0 });
-	expect_misuse(4, (struct gyre_decoded_frame){ .front = 5 });
-	expect_misuse(4, (struct gyre_decoded_frame){ .front = 2, .back = 3 });
-	expect_misuse(4, (struct gyre_decoded_frame){ .front = 1, .back = SIZE_MAX });
-	expect_misuse(4, (struct gyre_decoded_frame){ .reserved = { 0, 1 } });
-	expect_misuse(-EAGAIN, (struct gyre_decoded_frame){ .scanned = 5 });
-	expect_misuse(-EAGAIN, (struct gyre_decoded_frame){ .reserved = { 1 } });
+	expect_misuse(test, 0, (struct gyre_decoded_frame){ 0 });
+	expect_misuse(test, 5, (struct gyre_decoded_frame){ 0 });
+	expect_misuse(test, INT64_MAX, (struct gyre_decoded_frame){ 0 });
+	expect_misuse(test, INT64_MIN, (struct gyre_decoded_frame){ 0 });
+	expect_misuse(test, 4, (struct gyre_decoded_frame){ .front = 5 });
+	expect_misuse(test, 4, (struct gyre_decoded_frame){ .front = 2, .back = 3 });
+	expect_misuse(test, 4, (struct gyre_decoded_frame){ .front = 1, .back = SIZE_MAX });
+	expect_misuse(test, 4, (struct gyre_decoded_frame){ .reserved = { 0, 1 } });
+	expect_misuse(test, -EAGAIN, (struct gyre_decoded_frame){ .scanned = 5 });
+	expect_misuse(test, -EAGAIN, (struct gyre_decoded_frame){ .reserved = { 1 } });
 }
 
 /* ---- what it does while it is asked ---- */
@@ -357,8 +367,7 @@ static void close_channel(struct gyre_handler_context *ctx)
 	gyre_context_close(ctx);
 }
 
-Test(frame_decoder, may_end_the_channel_and_then_its_answer_does_not_count, .init = begin,
-     .fini = end)
+KIT_TEST_WITH(frame_decoder, may_end_the_channel_and_then_its_answer_does_not_count, &logs)
 {
 	static void (*const ways[])(struct gyre_handler_context * ctx) = { abort_channel,
 									   close_channel };
@@ -367,77 +376,76 @@ Test(frame_decoder, may_end_the_channel_and_then_its_answer_does_not_count, .ini
 		static const char *const streams[] = { "1:a,1:b,", "1:a", "x" };
 
 		for (size_t k = 0; k < gy_countof(streams); k++) {
-			add(&netstring);
+			begin(test, &netstring);
 			plan.act = ways[i];
 			plan.calls = 0;
 			feed(streams[k]);
-			codec_rig_run(&rig);
+			gyre_test_advance(test, GYRE_MILLISECONDS(1));
 			expect("");
 			cr_expect_eq(plan.calls, 1);
-			codec_rig_reset(&rig);
 		}
 	}
 }
 
-static void stop_reading(struct gyre_handler_context *ctx)
+/* Output over its mark stops the reading. */
+static void write_much(struct gyre_handler_context *ctx)
 {
-	(void)ctx;
-	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
+	static const char bytes[1 << 20]; /* for which no socket has room */
+	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+
+	cr_assert_eq(gyre_buffer_append(buffer, bytes, sizeof(bytes)), 0);
+	cr_assert_eq(gyre_context_write(ctx, buffer), 0);
 }
 
-Test(frame_decoder, may_stop_reading_and_is_not_asked_twice_about_the_frame_that_waits,
-     .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_stop_reading_and_is_not_asked_twice_about_the_frame_that_waits,
+	      &logs)
 {
-	add(&netstring);
-	plan.act = stop_reading;
+	begin(test, &netstring);
+	plan.act = write_much;
 	feed("1:a,1:b,1");
 	expect("");
 	cr_expect_eq(plan.calls, 1);
-	codec_rig_run(&rig);
-	feed(":");
+	codec_kit_feed_unread(&kit, ":");
 	expect("");
 	cr_expect_eq(plan.calls, 1);
-	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
-	codec_rig_run(&rig);
+	codec_kit_drain_output(&kit);
 	expect("[a][b]");
-	cr_expect_eq(plan.calls, 3);
+	cr_expect_eq(plan.calls, 4, "for the second one, the digit, and the colon behind it");
 	feed("c,");
 	expect("[a][b][c]");
 }
 
-static void pause_behind(struct codec_rig *r, struct gyre_handler_context *ctx)
+static void pause_behind(struct codec_kit *k, struct gyre_handler_context *ctx)
 {
-	(void)r;
-	stop_reading(ctx);
+	(void)k;
+	gyre_channel_set_auto_read(gyre_context_channel(ctx), false);
 }
 
-Test(frame_decoder, lets_frames_wait_while_nothing_is_read, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, lets_frames_wait_while_nothing_is_read, &logs)
 {
-	add(&netstring);
-	rig.on_frame = pause_behind;
+	begin(test, &netstring);
+	kit.on_frame = pause_behind;
 	feed("1:a,1:b,1:c,");
 	expect("[a]");
-	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
-	codec_rig_run(&rig);
+	codec_kit_read_by_itself(&kit, true);
 	expect("[a][b]");
-	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
-	codec_rig_run(&rig);
+	codec_kit_read_by_itself(&kit, true);
 	expect("[a][b][c]");
 	cr_expect_eq(plan.calls, 3);
 }
 
-Test(frame_decoder, gives_one_frame_a_request_and_asks_on_behind_what_is_skipped, .init = begin,
-     .fini = end)
+KIT_TEST_WITH(frame_decoder, gives_one_frame_a_request_and_asks_on_behind_what_is_skipped, &logs)
 {
+	static const struct gyre_channel_options on_request = { .manual_read = true };
+
+	codec_kit_open_with(&kit, test, &on_request);
 	add(&text);
-	codec_rig_flags(&rig, GY_INPUT_MANUAL, 0);
+	codec_kit_ask(&kit);
 	feed("#x\n");
-	cr_expect_eq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0, "nothing was read");
-	feed("#x\na\n#y\nb\n");
+	feed("#x\na\n#y\nb\n"); /* nothing was read, so it reads on */
 	expect("[a]");
-	cr_expect_neq(rig.channel.state & GY_NO_READ_NOT_ASKED, 0);
-	gyre_context_read(gyre_channel_tail(&rig.channel));
-	codec_rig_run(&rig);
+	codec_kit_feed_unread(&kit, "c\n");
+	codec_kit_ask(&kit);
 	expect("[a][b]");
 }
 
@@ -446,9 +454,9 @@ static void remove_it(struct gyre_handler_context *ctx)
 	gyre_context_remove(ctx);
 }
 
-Test(frame_decoder, may_leave_and_then_all_bytes_are_the_next_handlers, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_leave_and_then_all_bytes_are_the_next_handlers, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	plan.act = remove_it;
 	feed("1:a,rest");
 	expect("[1:a,rest]");
@@ -464,10 +472,9 @@ static void replace_it(struct gyre_handler_context *ctx)
 		     0);
 }
 
-Test(frame_decoder, may_be_replaced_and_then_its_successor_gets_all_bytes, .init = begin,
-     .fini = end)
+KIT_TEST_WITH(frame_decoder, may_be_replaced_and_then_its_successor_gets_all_bytes, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	plan.act = replace_it;
 	feed("1:a,\nrest");
 	expect("[1:a,]");
@@ -483,9 +490,9 @@ static void add_behind(struct gyre_handler_context *ctx)
 		     0);
 }
 
-Test(frame_decoder, may_change_the_pipeline_behind_it, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_change_the_pipeline_behind_it, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	plan.act = add_behind;
 	feed("4:abcd,");
 	expect("[ab][cd]");
@@ -493,13 +500,15 @@ Test(frame_decoder, may_change_the_pipeline_behind_it, .init = begin, .fini = en
 
 static void read_more(struct gyre_handler_context *ctx)
 {
-	(void)ctx;
-	feed("1:b,");
+	struct gyre_buffer *more = gyre_context_buffer(ctx);
+
+	cr_assert_eq(gyre_buffer_append(more, "1:b,", 4), 0);
+	gyre_context_fire_read(gyre_pipeline_get(gyre_context_channel(ctx), "slices"), more);
 }
 
-Test(frame_decoder, may_be_given_more_while_it_looks, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_be_given_more_while_it_looks, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	plan.act = read_more;
 	feed("1:a,");
 	expect("[a][b]");
@@ -516,23 +525,21 @@ static const struct gyre_frame_decoder first_only = { .decode = decode_text,
 						      .added = count_added,
 						      .removed = count_removed };
 
-Test(frame_decoder, may_leave_behind_a_frame_and_then_the_rest_is_the_next_handlers, .init = begin,
-     .fini = end)
+KIT_TEST_WITH(frame_decoder, may_leave_behind_a_frame_and_then_the_rest_is_the_next_handlers, &logs)
 {
-	add(&first_only);
+	begin(test, &first_only);
 	feed("a\nb\nc");
 	expect("[a][b\nc]");
 }
 
 /* ---- the end ---- */
 
-Test(frame_decoder, raises_an_error_for_a_frame_that_is_cut_off, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, raises_an_error_for_a_frame_that_is_cut_off, &logs)
 {
-	add(&netstring);
+	begin(test, &netstring);
 	feed("1:a,3:ab");
-	codec_rig_end(&rig);
-	expect("[a]!proto");
-	cr_expect_eq(rig.read_ends, 1);
+	codec_kit_end(&kit);
+	expect("[a]!proto.");
 }
 
 /* Two bytes a frame; a single one is too few. */
@@ -549,112 +556,127 @@ static const struct gyre_frame_decoder ends = { .name = "netstring",
 						.decode = decode_text,
 						.decode_last = decode_rest };
 
-Test(frame_decoder, is_asked_about_the_rest_until_nothing_is_left, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, is_asked_about_the_rest_until_nothing_is_left, &logs)
 {
-	add(&ends);
+	begin(test, &ends);
 	feed("a\nbcde");
 	cr_expect_eq(plan.last_calls, 0);
-	codec_rig_end(&rig);
-	expect("[a][bc][de]");
+	codec_kit_end(&kit);
+	expect("[a][bc][de].");
 	cr_expect_eq(plan.last_calls, 2);
-	cr_expect_eq(rig.read_ends, 1);
-	cr_expect_eq(rig.ended_at, rig.log.events_count);
 }
 
-Test(frame_decoder, that_cannot_use_the_rest_raises_an_error, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, that_cannot_use_the_rest_raises_an_error, &logs)
 {
-	add(&ends);
+	begin(test, &ends);
 	feed("a\nbcd");
-	codec_rig_end(&rig);
-	expect("[a][bc]!proto");
-	cr_expect_eq(rig.read_ends, 1);
+	codec_kit_end(&kit);
+	expect("[a][bc]!proto.");
 }
 
-Test(frame_decoder, is_not_asked_about_a_rest_that_is_none, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, is_not_asked_about_a_rest_that_is_none, &logs)
 {
-	add(&ends);
+	begin(test, &ends);
 	feed("a\n");
-	codec_rig_end(&rig);
-	expect("[a]");
+	codec_kit_end(&kit);
+	expect("[a].");
 	cr_expect_eq(plan.last_calls, 0);
-	cr_expect_eq(rig.read_ends, 1);
 }
 
-Test(frame_decoder, lets_the_end_wait_behind_a_last_frame, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, lets_the_end_wait_behind_a_last_frame, &logs)
 {
-	add(&ends);
-	feed("bc");
-	codec_rig_flags(&rig, GY_NO_READ_PAUSED, 0);
-	codec_rig_end(&rig);
-	expect("");
-	cr_expect_eq(rig.read_ends, 0);
-	codec_rig_flags(&rig, 0, GY_NO_READ_PAUSED);
-	codec_rig_run(&rig);
-	expect("[bc]");
+	begin(test, &ends);
+	kit.on_frame = pause_behind;
+	feed("a\nbc");
+	codec_kit_end(&kit);
+	expect("[a]");
+	codec_kit_read_by_itself(&kit, true);
+	expect("[a][bc].");
 	cr_expect_eq(plan.last_calls, 1);
-	cr_expect_eq(rig.read_ends, 1);
 }
 
-Test(frame_decoder, may_leave_at_the_end_and_its_successor_gets_the_bytes_and_the_end,
-     .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_leave_at_the_end_and_its_successor_gets_the_bytes_and_the_end,
+	      &logs)
 {
-	add(&ends);
+	begin(test, &ends);
 	feed("bc");
 	plan.last_act = replace_it;
-	codec_rig_end(&rig);
-	expect("!proto"); /* of the successor, which has no last frames */
-	cr_expect_eq(rig.read_ends, 1);
+	codec_kit_end(&kit);
+	expect("!proto."); /* of the successor, which has no last frames */
 }
 
-Test(frame_decoder, may_end_the_channel_at_the_end, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, may_end_the_channel_at_the_end, &logs)
 {
-	add(&ends);
+	begin(test, &ends);
 	feed("bc");
 	plan.last_act = close_channel;
-	codec_rig_end(&rig);
+	codec_kit_end(&kit);
 	expect("");
-	cr_expect_eq(rig.read_ends, 0);
 	cr_expect_eq(plan.last_calls, 1);
 }
 
-Test(frame_decoder, may_end_the_channel_at_the_end_though_it_judges_no_rest, .init = begin,
-     .fini = end)
+KIT_TEST_WITH(frame_decoder, may_end_the_channel_at_the_end_though_it_judges_no_rest, &logs)
 {
-	add(&text);
+	begin(test, &text);
 	feed("bc");
 	plan.act = close_channel;
-	codec_rig_end(&rig);
+	codec_kit_end(&kit);
 	expect("");
-	cr_expect_eq(rig.read_ends, 0);
 }
 
-Test(frame_decoder, ends_a_channel_that_is_half_closed_in_the_midst_of_a_frame)
+KIT_TEST_WITH(frame_decoder, ends_a_channel_that_is_half_closed_in_the_midst_of_a_frame, &logs)
 {
 	static const struct gyre_channel_options allowed = { .allow_half_close = true };
 
-	memset(&plan, 0, sizeof(plan));
-	fault_begin_open(&allowed);
-	cr_assert_eq(gyre_frame_decoder_add(fault.channel, GYRE_FIRST, &netstring, &plan), 0);
-	cr_assert_eq(send(fault.fd, "0:,3:ab", 7, MSG_NOSIGNAL), 7);
-	rig_settle(&fault.rig);
-	cr_expect_eq(fault.reads, 1);
-	cr_expect_eq(fault.bytes, 0);
-	cr_assert_eq(shutdown(fault.fd, SHUT_WR), 0);
-	fault_end(-EPROTO);
-	cr_expect_eq(fault.read_ends, 0);
-	cr_expect_eq(fault.input_closed, 0);
-	cr_expect_eq(plan.removed, 1);
+	codec_kit_open_with(&kit, test, &allowed);
+	add(&netstring);
+	kit.pass_errors = true;
+	feed("0:,3:ab");
+	(void)gyre_tap_expect_read(kit.tap, "", 0, 0);
+	codec_kit_end(&kit);
+	(void)gyre_tap_expect_exception(kit.tap, -EPROTO, 0);
+	(void)gyre_tap_expect_inactive(kit.tap, -EPROTO, GYRE_SECONDS(1));
 }
 
 /* ---- datagrams ---- */
 
-Test(frame_decoder, takes_each_datagram_for_a_stream, .init = begin, .fini = end)
+static int init_datagrams(struct gyre_channel *channel, void *tap)
 {
-	add(&netstring);
-	codec_rig_take_datagrams(&rig);
-	feed("1:a,2:b");
-	feed("1:c,x");
-	feed("1:d,");
+	int r = gyre_frame_decoder_add(channel, GYRE_LAST, &netstring, &plan);
+
+	return r < 0 ? r : gyre_tap_add(channel, GYRE_LAST, (struct gyre_tap *)tap);
+}
+
+static void send_datagrams(struct gyre_test *test, uint16_t port)
+{
+	static const char *const datagrams[] = { "1:a,2:b", "1:c,x", "1:d," };
+	const struct sockaddr_in to = { .sin_family = AF_INET,
+					.sin_port = htons(port),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (size_t i = 0; i < gy_countof(datagrams); i++) {
+		ssize_t count = (ssize_t)strlen(datagrams[i]);
+
+		cr_assert_eq(sendto(fd, datagrams[i], (size_t)count, 0,
+				    (const struct sockaddr *)&to, sizeof(to)),
+			     count);
+		gyre_test_advance(test, GYRE_MILLISECONDS(1));
+	}
+	(void)close(fd);
+}
+
+KIT_TEST_WITH(frame_decoder, takes_each_datagram_for_a_stream, &logs)
+{
+	uint16_t port = 0;
+	struct gyre_datagram_options options = { .bind = "udp://127.0.0.1:0",
+						 .init_channel = init_datagrams,
+						 .ret_port = &port };
+
+	kit.tap = gyre_tap_create(test);
+	options.init_arg = kit.tap;
+	cr_assert_eq(gyre_system_datagram_open(gyre_test_system(test), &options, NULL), 0);
+	send_datagrams(test, port);
 	expect("[a]!proto[c]!other[d]");
 }
 
@@ -673,7 +695,7 @@ static int leave_and_refuse(struct gyre_handler_context *ctx)
 	return -EACCES;
 }
 
-Test(frame_decoder, that_refuses_is_out_again, .init = begin, .fini = end)
+static int add_refusing(struct gyre_handler_context *ctx, void *arg)
 {
 	static const struct gyre_frame_decoder refuses = { .name = "refuses",
 							   .decode = decode_text,
@@ -682,33 +704,49 @@ Test(frame_decoder, that_refuses_is_out_again, .init = begin, .fini = end)
 							  .decode = decode_text,
 							  .added = leave_and_refuse,
 							  .removed = count_removed };
+	struct gyre_channel *channel = gyre_context_channel(ctx);
 
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, &refuses, &plan), -EACCES);
-	cr_expect_null(gyre_pipeline_get(&rig.channel, "refuses"));
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, &leaves, &plan), -EACCES);
-	cr_expect_null(gyre_pipeline_get(&rig.channel, "leaves"));
+	(void)arg;
+	cr_expect_eq(gyre_frame_decoder_add(channel, GYRE_FIRST, &refuses, &plan), -EACCES);
+	cr_expect_null(gyre_pipeline_get(channel, "refuses"));
+	cr_expect_eq(gyre_frame_decoder_add(channel, GYRE_FIRST, &leaves, &plan), -EACCES);
+	cr_expect_null(gyre_pipeline_get(channel, "leaves"));
 	cr_expect_eq(plan.removed, 1);
-	codec_rig_run(&rig);
+	return 0;
+}
+
+KIT_TEST_WITH(frame_decoder, that_refuses_is_out_again, &logs)
+{
+	codec_kit_open(&kit, test);
+	cr_assert_eq(gyre_tap_do(kit.tap, add_refusing, NULL), 0);
 	feed("passes");
 	expect("[passes]");
 }
 
-Test(frame_decoder, has_its_own_name_or_that_of_its_position, .init = begin, .fini = end)
+static int add_by_names(struct gyre_handler_context *ctx, void *arg)
 {
+	struct gyre_channel *channel = gyre_context_channel(ctx);
 	struct gyre_position other = GYRE_FIRST;
 
+	(void)arg;
 	other.name = "other";
-	add(&netstring);
-	add(&planned);
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, &netstring, &plan), -EEXIST);
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, other, &netstring, &plan), 0);
-	cr_expect_not_null(gyre_pipeline_get(&rig.channel, "netstring"));
-	cr_expect_not_null(gyre_pipeline_get(&rig.channel, "frame_decoder"));
-	cr_expect_not_null(gyre_pipeline_get(&rig.channel, "other"));
-	cr_expect_eq(gyre_context_arg(gyre_pipeline_get(&rig.channel, "other")), &plan);
+	cr_expect_eq(gyre_frame_decoder_add(channel, GYRE_FIRST, &netstring, &plan), -EEXIST);
+	cr_expect_eq(gyre_frame_decoder_add(channel, other, &netstring, &plan), 0);
+	cr_expect_not_null(gyre_pipeline_get(channel, "netstring"));
+	cr_expect_not_null(gyre_pipeline_get(channel, "frame_decoder"));
+	cr_expect_not_null(gyre_pipeline_get(channel, "other"));
+	cr_expect_eq(gyre_context_arg(gyre_pipeline_get(channel, "other")), &plan);
+	return 0;
 }
 
-Test(frame_decoder, is_refused_where_it_is_out_of_its_bounds, .init = begin, .fini = end)
+KIT_TEST_WITH(frame_decoder, has_its_own_name_or_that_of_its_position, &logs)
+{
+	begin(test, &netstring);
+	add(&planned);
+	cr_assert_eq(gyre_tap_do(kit.tap, add_by_names, NULL), 0);
+}
+
+static int add_out_of_bounds(struct gyre_handler_context *ctx, void *arg)
 {
 	static const struct gyre_frame_decoder blind = { .decode_last = decode_rest };
 	static const struct gyre_frame_decoder huge = { .decode = decode_text,
@@ -717,10 +755,18 @@ Test(frame_decoder, is_refused_where_it_is_out_of_its_bounds, .init = begin, .fi
 	static const struct gyre_frame_decoder largest = { .decode = decode_text,
 							   .frame_bytes_max =
 								   GYRE_FRAME_BYTES_MAX };
+	struct gyre_channel *channel = gyre_context_channel(ctx);
 
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, &blind, NULL), -EINVAL);
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, &huge, NULL), -EINVAL);
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, NULL, NULL), -EINVAL);
+	(void)arg;
+	cr_expect_eq(gyre_frame_decoder_add(channel, GYRE_FIRST, &blind, NULL), -EINVAL);
+	cr_expect_eq(gyre_frame_decoder_add(channel, GYRE_FIRST, &huge, NULL), -EINVAL);
+	cr_expect_eq(gyre_frame_decoder_add(channel, GYRE_FIRST, NULL, NULL), -EINVAL);
 	cr_expect_eq(gyre_frame_decoder_add(NULL, GYRE_FIRST, &largest, NULL), -EINVAL);
-	cr_expect_eq(gyre_frame_decoder_add(&rig.channel, GYRE_FIRST, &largest, &plan), 0);
+	return gyre_frame_decoder_add(channel, GYRE_FIRST, &largest, &plan);
+}
+
+KIT_TEST_WITH(frame_decoder, is_refused_where_it_is_out_of_its_bounds, &logs)
+{
+	codec_kit_open(&kit, test);
+	cr_assert_eq(gyre_tap_do(kit.tap, add_out_of_bounds, NULL), 0);
 }
