@@ -124,8 +124,8 @@ typedef int (*gyre_tap_do_fn)(struct gyre_handler_context *ctx, void *arg);
  *
  * Return: what @function does, or a negative errno.
  * Errors:
- *   -EPIPE  the tap is in no pipeline any more, the channel closes, or a handler in front has kept the
- *     event; then the test has failed
+ *   -EPIPE  the tap is in no pipeline any more, the channel closes, or a handler in front has kept
+ *     the event; then the test has failed
  *   -ETIME  the loop has not come to it in a minute; then the test has failed
  *   others  as @function; they do not fail the test
  * Ownership: nothing changes hands.

@@ -160,10 +160,11 @@ GYRE_API struct gyre_sim *gyre_test_sim(const struct gyre_test *test);
  *
  * Timers are never early, and late by up to a tick of the system, a millisecond by default. So a
  * time-out of a second has not passed after GYRE_SECONDS(1) minus a nanosecond, and has after
- * GYRE_SECONDS(1) and two ticks.
+ * GYRE_SECONDS(1) and two ticks. A handler that calls it is one that takes so long: its loop does
+ * nothing else meanwhile.
  *
  * Ownership: nothing changes hands.
- * Context: any thread of the test's host, but not one of the loops; blocks.
+ * Context: any thread of the test's host; blocks.
  * Since: 0.1
  */
 GYRE_API void gyre_test_advance(struct gyre_test *test, uint64_t ns);

@@ -485,3 +485,32 @@ Test(sim_testkit, has_all_memory_after_a_recovery)
 {
 	pass(recover_at_once, NULL);
 }
+
+/* ---- handlers that take time ---- */
+
+static struct gyre_test *busy_test;
+
+static int take_a_second(struct gyre_stack *stack)
+{
+	gyre_test_advance(busy_test, GYRE_SECONDS(1));
+	return gyre_notify(stack, gyre_sender(stack), gyre_new(stack, order, 1));
+}
+
+static void be_busy(struct gyre_test *test, void *arg)
+{
+	static const struct gyre_class busy_class = { .name = "busy",
+						      .behaviour.notice = take_a_second };
+	struct gyre_probe *probe = gyre_probe_create(test);
+	struct gyre_address busy = gyre_test_spawn(test, &busy_class, GYRE_NO_ARGUMENT);
+
+	(void)arg;
+	busy_test = test;
+	(void)gyre_probe_notify(probe, busy, gyre_test_new(test, order, 1));
+	(void)gyre_probe_expect_none(probe, GYRE_MILLISECONDS(999));
+	(void)gyre_probe_expect(probe, order, GYRE_MILLISECONDS(2));
+}
+
+Test(sim_testkit, has_handlers_take_as_long_as_a_test_likes)
+{
+	pass(be_busy, NULL);
+}

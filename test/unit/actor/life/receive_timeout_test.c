@@ -2,7 +2,6 @@
  * The receive time-out: an event for having nothing to do.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include <gyre/stack.h>
 #include <gyre/timer.h>
@@ -25,6 +24,7 @@ struct idle {
 };
 GYRE_MESSAGE(idle, 0x1002);
 
+static struct gyre_test *tested;
 static struct gyre_probe *probe;
 static uint64_t last_ns;
 
@@ -76,6 +76,7 @@ static const struct gyre_class idler_class = {
 
 static struct gyre_address spawn(struct gyre_test *test, const struct gyre_class *class)
 {
+	tested = test;
 	probe = gyre_probe_create(test);
 	return gyre_test_spawn(test, class, GYRE_NO_ARGUMENT);
 }
@@ -126,15 +127,9 @@ KIT_TEST(receive_timeout, is_never_early_while_messages_come)
 	expect_idle(2 * LATE_NS);
 }
 
-/* As a handler that computes, or blocks its thread. */
-static void take_time_ns(uint64_t ns)
-{
-	cr_assert_eq(usleep((useconds_t)(ns / GYRE_MICROSECONDS(1))), 0);
-}
-
 static int take_time(struct gyre_stack *stack)
 {
-	take_time_ns(GYRE_MILLISECONDS(1));
+	gyre_test_advance(tested, GYRE_MILLISECONDS(1));
 	last_ns = gyre_now(stack);
 	return gyre_return(stack);
 }
@@ -238,7 +233,7 @@ static int start_or_take_time(struct gyre_stack *stack)
 	if (heard++ == 0) {
 		return gyre_receive_timeout_start(stack, TIMEOUT_NS);
 	}
-	take_time_ns(TIMEOUT_NS / 4);
+	gyre_test_advance(tested, TIMEOUT_NS / 4);
 	last_ns = gyre_now(stack);
 	return gyre_return(stack);
 }
