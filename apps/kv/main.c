@@ -6,17 +6,6 @@
 
 #include "kv.h"
 
-struct settings {
-	const char *bind;
-	const char *cpus;
-	uint64_t clients_max;
-	int64_t spin_ns;
-	bool quiet;
-	struct gyre_system_options tuned; /* by --set */
-	struct kv kv;
-	char address[GYRE_SOCKET_ADDRESS_TEXT_MAX]; /* where it listens */
-};
-
 static const char usage[] =
 	"usage: gyre-kv [options]\n"
 	"\n"
@@ -33,107 +22,87 @@ static const char usage[] =
 	"  --value-max BYTES  of an argument, 1024 to 15000000 (8388608)\n"
 	"  --help";
 
-static enum app_parsed parse(int argc, char **argv, struct settings *settings)
-{
-	const struct app_option options[] = {
-		{ "bind", APP_TEXT, &settings->bind, 0, 0 },
-		{ "clients-max", APP_NUMBER, &settings->clients_max, 1, 1000000 },
-		{ "cpus", APP_TEXT, &settings->cpus, 0, 0 },
-		{ "loops", APP_NUMBER, &settings->kv.loops, 1, APP_LOOPS_MAX },
-		{ "memory-max", APP_NUMBER, &settings->kv.memory_max, 1, UINT64_C(1) << 50 },
-		{ "quiet", APP_FLAG, &settings->quiet, 0, 0 },
-		{ "set", APP_SET, &settings->tuned, 0, 0 },
-		{ "spin", APP_SPIN, &settings->spin_ns, 0, 0 },
-		{ "value-max", APP_NUMBER, &settings->kv.value_max, 1024, 15000000 },
-	};
-	const struct app app = { "gyre-kv", usage, options, sizeof(options) / sizeof(*options),
-				 NULL };
-
-	return app_parse(&app, argc, argv);
-}
-
 static void print_listening(struct gyre_system *system, void *address)
 {
+	char text[GYRE_SOCKET_ADDRESS_TEXT_MAX];
+
 	(void)system;
-	(void)printf("listening on %s\n", (const char *)address);
+	(void)gyre_socket_address_format((const struct gyre_socket_address *)address, sizeof(text),
+					 text);
+	(void)printf("listening on %s\n", text);
 	(void)fflush(stdout);
 }
 
-static int spawn_shards(struct gyre_system *system, struct kv *kv)
+static int serve(struct gyre_system *system, struct kv *kv,
+		 const struct gyre_acceptor_options *options)
 {
 	int r = 0;
 
+	kv->loops = gyre_system_loops(system);
 	for (uint32_t i = 0; i < kv->loops && r == 0; i++) {
 		const struct gyre_spawn_options place = { .place = GYRE_PLACE_LOOP, .loop = i };
 
 		r = gyre_system_spawn(system, &shard_class, GYRE_NO_ARGUMENT, &place,
 				      &kv->actors[i]);
 	}
-	return r;
-}
-
-static int serve(struct gyre_system *system, struct settings *settings)
-{
-	struct gyre_socket_address address;
-	const struct gyre_acceptor_options options = {
-		.bind = settings->bind,
-		.init_channel = client_init,
-		.actor_class = &client_class,
-		/* A reply may be as long as it likes, for none is begun before the last was read.
-		 */
-		.channel = { .allow_half_close = true, .write_max_bytes = 1 << 30 },
-		.connections_max = (uint32_t)settings->clients_max,
-		.refuse = true,
-		.ret_address = &address,
-	};
-	int r;
-
-	settings->kv.loops = gyre_system_loops(system);
-	r = spawn_shards(system, &settings->kv);
-
-	if (r == 0) {
-		r = gyre_system_listen(system, &options, NULL);
-	}
-	if (r == 0) {
-		r = gyre_socket_address_format(&address, sizeof(settings->address),
-					       settings->address);
-	}
+	r = r < 0 ? r : gyre_system_listen(system, options, NULL);
 	return r < 0 ? r : gyre_system_run(system);
 }
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .bind = "tcp://127.0.0.1:6379", .clients_max = 10000 };
+	struct kv kv = { .value_max = 8 << 20, .memory_max = UINT64_MAX };
+	struct gyre_socket_address address;
+	struct gyre_acceptor_options acceptor = {
+		.bind = "tcp://127.0.0.1:6379",
+		.init_channel = client_init,
+		.actor_class = &client_class,
+		/* A reply may be as long as it likes: none is begun before the last was read. */
+		.channel = { .allow_half_close = true, .write_max_bytes = 1 << 30 },
+		.refuse = true,
+		.ret_address = &address,
+	};
+	struct gyre_system_options options = {
+		.started = print_listening,
+		.started_arg = &address,
+		.loop_init = shard_init,
+		.loop_fini = shard_fini,
+		.loop_arg = &kv,
+	};
+	uint64_t clients_max = 10000;
+	int64_t spin_ns = 0;
+	bool quiet = false;
+	const struct app_option table[] = {
+		{ "bind", APP_TEXT, &acceptor.bind, 0, 0 },
+		{ "clients-max", APP_NUMBER, &clients_max, 1, 1000000 },
+		{ "cpus", APP_TEXT, &options.cpus, 0, 0 },
+		{ "loops", APP_NUMBER, &kv.loops, 1, APP_LOOPS_MAX },
+		{ "memory-max", APP_NUMBER, &kv.memory_max, 1, UINT64_C(1) << 50 },
+		{ "quiet", APP_FLAG, &quiet, 0, 0 },
+		{ "set", APP_SET, &options, 0, 0 },
+		{ "spin", APP_SPIN, &spin_ns, 0, 0 },
+		{ "value-max", APP_NUMBER, &kv.value_max, 1024, 15000000 },
+	};
+	const struct app app = { "gyre-kv", usage, table, sizeof(table) / sizeof(*table), NULL };
+	enum app_parsed parsed = app_parse(&app, argc, argv);
 	struct gyre_system *system = NULL;
-	struct gyre_system_options *options = &settings.tuned;
-	enum app_parsed parsed;
 	int r;
 
-	settings.kv.value_max = 8 << 20;
-	settings.kv.memory_max = UINT64_MAX;
-	parsed = parse(argc, argv, &settings);
 	if (parsed != APP_RUN) {
 		return parsed == APP_HELPED ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
-	if (!app_take_loops("gyre-kv", settings.kv.loops, settings.spin_ns, options)) {
+	if (!app_take_loops("gyre-kv", kv.loops, spin_ns, &options)) {
 		return EXIT_FAILURE;
 	}
 	tree_init();
 	commands_init();
-	options->cpus = settings.cpus;
-	if (settings.quiet) {
-		options->log_level = GYRE_LOG_ERROR;
-	} else {
-		options->started = print_listening;
+	acceptor.connections_max = (uint32_t)clients_max;
+	if (quiet) {
+		options.log_level = GYRE_LOG_ERROR;
+		options.started = NULL;
 	}
-	options->started_arg = settings.address;
-	options->loop_init = shard_init;
-	options->loop_fini = shard_fini;
-	options->loop_arg = &settings.kv;
-	r = gyre_system_create(options, &system);
-	if (r == 0) {
-		r = serve(system, &settings);
-	}
+	r = gyre_system_create(&options, &system);
+	r = r < 0 ? r : serve(system, &kv, &acceptor);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
