@@ -49,8 +49,8 @@ IDEAS = [
      """gyre_bytes gyre_bytes_create gyre_bytes_printf gyre_bytes_ref gyre_bytes_unref
      gyre_buffer_append_shared"""),
     ("Event stream", "Who has subscribed to a type, and perhaps a key, hears what is published; the slow are told what they miss.",
-     """gyre_subscribe gyre_subscribe_options gyre_unsubscribe gyre_publish gyre_event_key
-     gyre_event_key_of gyre_events_missed GYRE_EVENT_KEY_BYTES_MAX"""),
+     """gyre_subscribe gyre_subscribe_options gyre_unsubscribe gyre_publish
+     gyre_event_key_of gyre_events_missed"""),
     ("Name", "Of all actors that want a name one gets it, until it ends.",
      "gyre_name_register gyre_name_unregister"),
     ("Place", "An actor is spawned on a loop, or a group with one on each; a loop has data of the program.",

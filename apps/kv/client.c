@@ -40,10 +40,9 @@ static const char *discard(struct call *call)
 	return applies ? OK : "-ERR DISCARD without MULTI\r\n";
 }
 
-static void queue(struct call *call, struct slice raw)
+static const char *queue(const struct call *call, int64_t place, struct slice raw)
 {
 	struct client *client = call->client;
-	int64_t place = command_place(call);
 	const char *refusal = NULL;
 
 	if ((call->command->flags & UNQUEUED) != 0) {
@@ -60,25 +59,29 @@ static void queue(struct call *call, struct slice raw)
 	client->is_spoilt |= refusal != NULL;
 	client->queue_place = place == HERE ? client->queue_place : place;
 	client->queued++;
-	reply_text(call->out, refusal != NULL ? refusal : "+QUEUED\r\n");
+	return refusal != NULL ? refusal : "+QUEUED\r\n";
 }
 
 static const char *exec(struct call *call)
 {
 	struct client *client = call->client;
-	bool is_spoilt = client->is_spoilt;
+	struct slice commands = { client->queue.bytes, client->queue.count };
 	struct call each = *call;
+	const char *refusal = NULL;
 
 	if (!client->in_transaction) {
 		return "-ERR EXEC without MULTI\r\n";
 	}
-	if (!is_spoilt) {
+	if (client->is_spoilt) {
+		refusal = "-EXECABORT Transaction discarded because of previous errors.\r\n";
+	} else if (client->queue_place == HERE || client->queue_place == client->shard->index) {
 		(void)reply_head(call->out, '*', (int64_t)client->queued);
-		call_run_text(&each, (struct slice){ client->queue.bytes, client->queue.count });
+		call_run_text(&each, commands);
+	} else {
+		round_add(call, (uint32_t)client->queue_place, commands, client->queued);
 	}
 	end_transaction(client);
-	return is_spoilt ? "-EXECABORT Transaction discarded because of previous errors.\r\n"
-			 : NULL;
+	return refusal;
 }
 
 /* ---- running commands ---- */
@@ -89,132 +92,86 @@ static const char *quit(struct call *call)
 	return OK;
 }
 
-/* What needs no shard: a refusal, or that a command was queued. */
-static bool is_answered(struct call *call, struct slice raw)
-{
-	struct client *client = call->client;
-
-	if (!call_is_valid(call)) {
-		client->is_spoilt = client->in_transaction;
-	} else if (client->names != NULL && !client->resp3 &&
-		   (call->command->flags & SUBSCRIBED) == 0) {
-		(void)reply_format(
-			call->out,
-			"-ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
-			"/ QUIT / RESET are allowed in this context",
-			call->command->name);
-	} else if (client->in_transaction && (call->command->flags & IMMEDIATE) == 0) {
-		queue(call, raw);
-	} else {
-		return false;
-	}
-	return true;
-}
-
-/* False if it has to wait for the end of a round. */
+/* Runs a command, or adds it to the round. False if it has to wait for the end of that. */
 static bool run(struct client *client, struct slice raw)
 {
-	struct call call = { .shard = client->shard,
-			     .out = round_out(client),
-			     .stack = gyre_context_stack(client->ctx),
-			     .client = client };
-	const struct slice queued = { client->queue.bytes, client->queue.count };
-	size_t from = call.out->count;
-	int64_t place = HERE;
-	bool is_exec;
+	struct shard *shard = client->shard;
+	struct call call = { .shard = shard, .out = &shard->out, .client = client };
+	int64_t place;
 
 	call_set(&call);
-	is_exec = call.command != NULL && call.command->run == exec;
 	if (client->round != NULL && call.command != NULL && (call.command->flags & ALONE) != 0) {
 		return false;
 	}
-	if (!is_answered(&call, raw)) {
-		place = !is_exec	    ? command_place(&call)
-			: client->is_spoilt ? HERE
-					    : client->queue_place;
-		if (place == HERE || place == client->shard->index) {
-			place = HERE;
-			call_run(&call);
-		}
-	}
-	if (place == HERE) {
-		round_replied(client, from);
+	place = call_place(&call);
+	if (place == REFUSED) {
+		client->is_spoilt = client->in_transaction;
+	} else if (client->names != NULL && !client->resp3 &&
+		   (call.command->flags & SUBSCRIBED) == 0) {
+		(void)reply_format(
+			call.out,
+			"-ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
+			"/ QUIT / RESET are allowed in this context",
+			call.command->name);
+	} else if (client->in_transaction && (call.command->flags & IMMEDIATE) == 0) {
+		(void)reply_text(call.out, queue(&call, place, raw));
 	} else if (place == SPREAD) {
 		round_add_spread(&call);
+	} else if (place != HERE && place != shard->index) {
+		round_add(&call, (uint32_t)place, raw, 0);
 	} else {
-		round_add(&call, (uint32_t)place, is_exec ? queued : raw, client->queued);
+		call_run(&call);
 	}
-	if (place != HERE && is_exec) {
-		end_transaction(client);
+	if (shard->late.count > 0) {
+		text_add(&shard->out, shard->late.bytes, shard->late.count);
+		shard->late.count = 0;
 	}
+	round_take_replies(client);
 	return true;
 }
 
 /* ---- the channel ---- */
 
-static void fail(struct client *client)
+/* There is no memory. */
+void client_fail(struct client *client)
 {
 	gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
 }
 
 /* Writes what has been replied. What is long is given away, and not copied. */
-static void flush(struct client *client)
+void client_flush(struct client *client)
 {
 	struct text *out = &client->shard->out;
-	bool is_copied = !out->failed && out->count <= COPIED_BYTES_MAX;
 	struct gyre_buffer *buffer;
-	int r = -ENOMEM;
+	int r;
 
 	if (out->count == 0 && !out->failed) {
 		return;
 	}
 	buffer = gyre_context_buffer(client->ctx);
-	if (is_copied) {
+	if (out->count <= COPIED_BYTES_MAX && !out->failed) {
 		r = gyre_buffer_append(buffer, out->bytes, out->count);
 		out->count = 0;
-	} else if (out->failed) {
-		free(out->bytes);
 	} else {
 		r = gyre_buffer_append_memory(buffer, out->bytes, out->count, free, out->bytes);
-	}
-	if (!is_copied) {
+		r = out->failed ? -ENOMEM : r;
 		*out = (struct text){ .resp3 = out->resp3 };
 	}
 	if (r < 0) {
 		gyre_buffer_destroy(buffer);
-		fail(client);
+		client_fail(client);
 	} else {
 		(void)gyre_context_write(client->ctx, buffer);
 	}
-}
-
-/* Writes what was published while a reply was under way, behind that reply. */
-void client_write_late(struct client *client)
-{
-	struct gyre_buffer *late = client->late;
-
-	client->late = NULL;
-	flush(client);
-	(void)gyre_context_write(client->ctx, late);
 }
 
 /* Whether the client reads. */
 bool client_can_reply(struct client *client)
 {
 	if (client->shard->out.count >= PENDING_BYTES_MAX || client->shard->out.failed) {
-		flush(client);
+		client_flush(client);
 	}
 	return gyre_channel_is_writable(gyre_context_channel(client->ctx));
-}
-
-static void refuse_protocol(struct client *client)
-{
-	struct text *out = round_out(client);
-	size_t from = out->count;
-
-	(void)reply_format(out, "-ERR Protocol error: %s", client->shard->args.error);
-	round_replied(client, from);
-	client->is_closing = true;
 }
 
 /* Runs the commands that are whole, as far as replies are read. False if no whole one is left. */
@@ -227,7 +184,7 @@ static bool run_all(struct client *client)
 	ssize_t bytes = 1;
 
 	if (there > 0 && gyre_buffer_linear(client->input, there, &input) < 0) {
-		fail(client);
+		client_fail(client);
 		return false;
 	}
 	while (bytes > 0 && used < there && !client->is_closing && !round_is_full(client->round) &&
@@ -236,7 +193,10 @@ static bool run_all(struct client *client)
 
 		bytes = resp_parse(args, rest, client->shard->kv->value_max);
 		if (bytes < 0) {
-			refuse_protocol(client);
+			(void)reply_format(&client->shard->out, "-ERR Protocol error: %s",
+					   args->error);
+			round_take_replies(client);
+			client->is_closing = true;
 			break;
 		}
 		rest.count = (size_t)bytes;
@@ -261,35 +221,30 @@ static void pace(struct client *client)
 	}
 }
 
-static void process(struct client *client)
+/* Writes what a round has brought, and sends it again for what it has not; or goes on. */
+static void advance(struct client *client)
 {
 	struct shard *shard = client->shard;
 	bool is_done;
 
 	shard->out.resp3 = client->resp3;
+	if (client->round != NULL) {
+		round_deliver(client);
+		client_flush(client);
+	}
+	if (client->round != NULL || client->is_away) {
+		return;
+	}
 	shard_look_at_clock(shard);
 	is_done = !run_all(client);
 	if (client->round != NULL) {
 		round_send(client);
 	}
-	flush(client);
+	client_flush(client);
 	if (!client->is_away && (client->is_closing || (client->is_ending && is_done))) {
 		gyre_context_close(client->ctx);
 	}
 	pace(client);
-}
-
-/* Writes what a round has brought, and sends it again for what it has not; or goes on. */
-static void advance(struct client *client)
-{
-	if (client->round != NULL) {
-		client->shard->out.resp3 = client->resp3;
-		round_deliver(client);
-		flush(client);
-	}
-	if (client->round == NULL && !client->is_away) {
-		process(client);
-	}
 }
 
 static struct client *client_of(const struct gyre_handler_context *ctx)
@@ -305,20 +260,20 @@ static void begin(struct gyre_handler_context *ctx)
 	client->ctx = ctx;
 	client->shard = shard;
 	client->queue_place = HERE;
-	client->id = ++shard->counts[CONNECTIONS] * shard->kv->loops + shard->index;
-	shard->counts[CLIENTS]++;
+	shard_count(shard, CONNECTIONS, 1);
+	shard_count(shard, CLIENTS, 1);
+	client->id = shard->counts[CONNECTIONS] * shard->kv->loops + shard->index;
 }
 
 static void end(struct gyre_handler_context *ctx)
 {
 	struct client *client = client_of(ctx);
 
-	client->shard->counts[CLIENTS]--;
+	shard_count(client->shard, CLIENTS, UINT64_MAX);
 	client_unsubscribe(client);
 	end_transaction(client);
 	round_destroy(client->round);
 	gyre_buffer_destroy(client->input);
-	gyre_buffer_destroy(client->late);
 	*client = (struct client){ 0 };
 }
 
@@ -329,7 +284,7 @@ static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 	if (client->input == NULL) {
 		client->input = data;
 	} else if (gyre_buffer_join(client->input, data) < 0) {
-		fail(client);
+		client_fail(client);
 		return;
 	}
 	if (client->is_away) {
@@ -373,8 +328,7 @@ int client_init(struct gyre_channel *channel, void *kv)
 	return gyre_pipeline_add(channel, GYRE_LAST, &handler, kv);
 }
 
-/* ---- the actor ---- */
-
+/* A round that has come back. */
 static int take_round(struct gyre_stack *stack)
 {
 	struct client *client = (struct client *)gyre_state(stack);
@@ -388,49 +342,12 @@ static int take_round(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-/* Writes what was published, or keeps it until an array that is replied in part is whole. */
-static int write_published(struct client *client, struct gyre_buffer *buffer)
-{
-	if (client->is_within && client->late != NULL) {
-		return gyre_buffer_join(client->late, buffer);
-	}
-	if (client->is_within) {
-		client->late = buffer;
-	} else {
-		(void)gyre_context_write(client->ctx, buffer);
-	}
-	return 0;
-}
-
-/* A subscriber that does not read what was published, or is too slow, is cut off. */
-static int push(struct gyre_stack *stack)
-{
-	struct client *client = (struct client *)gyre_state(stack);
-	struct gyre_channel *channel = gyre_actor_channel(stack);
-	struct gyre_buffer *buffer = channel == NULL ? NULL : gyre_buffer_create(stack);
-
-	if (channel != NULL &&
-	    (gyre_message(stack, gyre_events_missed) != NULL ||
-	     gyre_channel_queued_bytes(channel) + gyre_buffer_bytes(client->late) >
-		     PUSH_BYTES_MAX ||
-	     gyre_buffer_append(buffer, client->resp3 ? ">" : "*", 1) < 0 ||
-	     gyre_buffer_append_shared(buffer, gyre_message(stack, published)->bytes) < 0)) {
-		gyre_buffer_destroy(buffer);
-		gyre_channel_abort(channel, -ENOBUFS);
-	} else if (channel != NULL && write_published(client, buffer) < 0) {
-		gyre_channel_abort(channel, -ENOMEM);
-	}
-	return gyre_return(stack);
-}
-
 static const struct gyre_route notices[] = { GYRE_ROUTE(travel, take_round), GYRE_ROUTE_END };
-static const struct gyre_route events[] = { GYRE_ROUTE(published, push),
-					    GYRE_ROUTE(gyre_events_missed, push), GYRE_ROUTE_END };
 
 const struct gyre_class client_class = {
 	.name = "client",
 	.state_bytes = sizeof(struct client),
-	.behaviour = { .notice_routes = notices, .event_routes = events },
+	.behaviour = { .notice_routes = notices },
 };
 
 const struct command client_commands[] = {

@@ -1,8 +1,8 @@
 /*
- * Lists, sets, hashes and sorted sets. Lists have elements, which stand by rank alone; all others
- * have members, a tree by their hashes. The value of a hash's member is what the field holds, that
- * of a sorted set's its score; a sorted set has elements too, by score. All ranges are ranges of
- * ranks.
+ * Lists, sets, hashes and sorted sets. All have members: those of a list stand by rank alone, the
+ * others by their hashes. The value of a hash's member is what the field holds, that of a sorted
+ * set's its score; a sorted set has its members a second time, in the order of their scores. All
+ * ranges are ranges of ranks.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #define NO_FLOAT "-ERR value is not a valid float\r\n"
 
 enum { FRONT = 0, BACK = 1, RANDOM = 2, BY_SCORE = 4, OPTIONS = 8 }; /* for what has an order */
-enum { NAMES = 1, VALUES = 2, BOTH = 3 };			     /* for what has members */
+enum { NAMES = 1, VALUES = 2, SCORES = 4 };			     /* what is replied of items */
 
 static struct item *find(const struct call *call, struct slice name)
 {
@@ -68,12 +68,30 @@ static bool put_score(const struct call *call, struct slice name, double score)
 	return true;
 }
 
+static void reply_item(struct item *item, void *arg)
+{
+	const struct call *call = (const struct call *)arg;
+
+	if ((call->shown & SCORES) != 0 && call->out->resp3) {
+		(void)reply_head(call->out, '*', 2);
+	}
+	if ((call->shown & NAMES) != 0) {
+		(void)reply_bulk(call->out, item_key(item));
+	}
+	if ((call->shown & VALUES) != 0) {
+		(void)reply_bulk(call->out, item_value(item));
+	}
+	if ((call->shown & SCORES) != 0) {
+		(void)reply_double(call->out, item->score);
+	}
+}
+
 /* ---- what is added and removed ---- */
 
 /* LPUSH, whose variant is FRONT, and RPUSH. */
 static const char *push(struct call *call)
 {
-	struct item **list = &call->item->order;
+	struct item **list = &call->item->members;
 
 	for (size_t i = 2; i < call->count; i++) {
 		struct item *element = item_create(0, call->args[i], 0);
@@ -83,39 +101,31 @@ static const char *push(struct call *call)
 		}
 		tree_insert(list, call->command->variant == FRONT ? 0 : tree_count(*list), element);
 	}
-	return reply_head(call->out, ':', (int64_t)tree_count(*list));
+	return get_length(call);
 }
 
-/* SADD, and HSET, where each member has a value. */
+/* SADD; HSET, where each member has a value; and ZADD, where it has a score. */
 static const char *add(struct call *call)
 {
-	bool has_values = call->item->type == HASH;
 	size_t before = item_length(call->item);
+	size_t width = call->item->type == SET ? 1 : 2;
+	bool has_scores = call->item->type == SORTED_SET;
+	double score = 0;
 
-	for (size_t i = 2; i < call->count; i += 1 + has_values) {
-		if (!put(call, call->args[i], has_values ? call->args[i + 1] : SLICE(""))) {
-			return NULL;
-		}
-	}
-	return reply_head(call->out, ':', (int64_t)(item_length(call->item) - before));
-}
-
-static const char *add_scores(struct call *call)
-{
-	size_t before = item_length(call->item);
-	double score;
-
-	if (call->count % 2 != 0) {
+	if ((call->count - 2) % width != 0) {
 		return SYNTAX_ERROR;
 	}
-	for (size_t i = 2; i < call->count; i += 2) {
+	for (size_t i = 2; has_scores && i < call->count; i += width) {
 		if (!parse_score(call->args[i], &score)) {
 			return NO_FLOAT;
 		}
 	}
-	for (size_t i = 2; i < call->count; i += 2) {
-		(void)parse_score(call->args[i], &score);
-		if (!put_score(call, call->args[i + 1], score)) {
+	for (size_t i = 2; i < call->count; i += width) {
+		const struct slice *name = &call->args[i + has_scores];
+
+		(void)(has_scores && parse_score(call->args[i], &score));
+		if (has_scores ? !put_score(call, *name, score)
+			       : !put(call, *name, width == 1 ? SLICE("") : name[1])) {
 			return NULL;
 		}
 	}
@@ -152,23 +162,6 @@ static const char *remove_members(struct call *call)
 	return reply_head(call->out, ':', (int64_t)(before - item_length(call->item)));
 }
 
-/* Elements, or under RESP3 arrays of an element and its score. */
-static void reply_score(struct item *element, void *arg)
-{
-	const struct call *call = (const struct call *)arg;
-
-	if (call->out->resp3) {
-		(void)reply_head(call->out, '*', 2);
-	}
-	(void)reply_bulk(call->out, item_key(element));
-	(void)reply_double(call->out, element->score);
-}
-
-static void reply_element(struct item *element, void *arg)
-{
-	(void)reply_bulk(((const struct call *)arg)->out, item_key(element));
-}
-
 /* How many of a collection are popped; without a count, one that is no array. */
 static void reply_popped(const struct call *call, size_t count)
 {
@@ -178,11 +171,11 @@ static void reply_popped(const struct call *call, size_t count)
 	if (call->command->type == SORTED_SET && (!is_one || !out->resp3)) {
 		(void)reply_head(out, '*', (int64_t)(out->resp3 ? count : 2 * count));
 	} else if (call->command->type == LIST && call->item == NULL) {
-		reply_text(out, out->resp3 ? "_\r\n" : is_one ? "$-1\r\n" : "*-1\r\n");
+		(void)reply_text(out, out->resp3 ? "_\r\n" : is_one ? "$-1\r\n" : "*-1\r\n");
 	} else if (!is_one) {
 		(void)reply_list(out, call->command->type == SET ? '~' : '*', count);
 	} else if (count == 0) {
-		(void)reply_value(out, NULL);
+		(void)reply_bulk(out, NOTHING);
 	}
 }
 
@@ -190,6 +183,7 @@ static void reply_popped(const struct call *call, size_t count)
 static const char *pop(struct call *call)
 {
 	size_t there = call->item == NULL ? 0 : item_length(call->item);
+	int end = call->command->variant;
 	int64_t count = 1;
 
 	if (call->count > 3) {
@@ -200,18 +194,16 @@ static const char *pop(struct call *call)
 	}
 	count = (uint64_t)count > there ? (int64_t)there : count;
 	reply_popped(call, (size_t)count);
+	call->shown = call->command->type == SORTED_SET ? NAMES | SCORES : NAMES;
 	for (; count > 0; count--, there--) {
-		struct item **tree =
-			call->item->type == SET ? &call->item->members : &call->item->order;
-		int end = call->command->variant;
-		struct item *item = tree_take(tree, end == FRONT  ? 0
-						    : end == BACK ? there - 1
-								  : random_number() % there);
+		bool has_order = call->item->type == SORTED_SET;
+		size_t rank = end == FRONT ? 0 : end == BACK ? there - 1 : random_number() % there;
+		struct item **members = &call->item->members;
+		struct item *item = tree_take(has_order ? &call->item->order : members, rank);
 
-		(call->item->type == SORTED_SET ? reply_score : reply_element)(item, call);
-		if (call->item->type == SORTED_SET) {
-			tree_remove(&call->item->members, (double)hash_of(item_key(item)),
-				    item_key(item));
+		reply_item(item, call);
+		if (has_order) {
+			tree_remove(members, (double)hash_of(item_key(item)), item_key(item));
 		}
 		item_destroy(item);
 	}
@@ -233,21 +225,9 @@ static const char *get_values(struct call *call)
 		(void)reply_head(call->out, '*', (int64_t)call->count - 2);
 	}
 	for (size_t i = 2; i < call->count; i++) {
-		(void)reply_value(call->out, find(call, call->args[i]));
+		(void)reply_bulk(call->out, item_value(find(call, call->args[i])));
 	}
 	return NULL;
-}
-
-static void reply_member(struct item *member, void *arg)
-{
-	const struct call *call = (const struct call *)arg;
-
-	if ((call->command->variant & NAMES) != 0) {
-		(void)reply_bulk(call->out, item_key(member));
-	}
-	if ((call->command->variant & VALUES) != 0) {
-		(void)reply_value(call->out, member);
-	}
 }
 
 /* HGETALL, HKEYS, HVALS and SMEMBERS. */
@@ -255,9 +235,10 @@ static const char *get_all(struct call *call)
 {
 	size_t count = item_length(call->item);
 
+	call->shown = call->command->variant;
 	(void)reply_list(call->out, (char)call->command->missing,
-			 call->command->variant == BOTH ? 2 * count : count);
-	tree_visit(call->item->members, 0, SSIZE_MAX, false, reply_member, call);
+			 call->shown == (NAMES | VALUES) ? 2 * count : count);
+	tree_visit(call->item->members, 0, SSIZE_MAX, false, reply_item, call);
 	return NULL;
 }
 
@@ -271,9 +252,10 @@ static const char *get_index(struct call *call)
 	}
 	index += index < 0 ? count : 0;
 	if (index < 0 || index >= count) {
-		return reply_value(call->out, NULL);
+		return reply_bulk(call->out, NOTHING);
 	}
-	tree_visit(call->item->order, index, index + 1, false, reply_element, call);
+	call->shown = NAMES;
+	tree_visit(call->item->members, index, index + 1, false, reply_item, call);
 	return NULL;
 }
 
@@ -284,21 +266,21 @@ static const char *get_place(struct call *call)
 	size_t rank;
 
 	if (member == NULL) {
-		return reply_value(call->out, NULL);
+		return reply_bulk(call->out, NOTHING);
 	}
 	if (call->command->variant == BY_SCORE) {
 		return reply_double(call->out, score_of(member));
 	}
 	rank = rank_of(call, member);
-	return reply_head(call->out, ':',
-			  (int64_t)(call->command->variant == BACK
-					    ? item_length(call->item) - 1 - rank
-					    : rank));
+	rank = call->command->variant == BACK ? item_length(call->item) - 1 - rank : rank;
+	return reply_head(call->out, ':', (int64_t)rank);
 }
 
 /* The scores from one argument to another, each of which may be left out by '(', as ranks. */
-static bool find_scores(const struct call *call, bool back, size_t ret_ranks[2])
+static bool find_scores(const struct call *call, bool back, size_t *ret_first, size_t *ret_end)
 {
+	size_t ranks[2];
+
 	for (size_t i = 0; i < 2; i++) {
 		struct slice text = call->args[back ? 3 - i : 2 + i];
 		bool excluded = text.count > 0 && *text.bytes == '(';
@@ -309,19 +291,20 @@ static bool find_scores(const struct call *call, bool back, size_t ret_ranks[2])
 		if (!slice_double(text, &score)) {
 			return call_refuse(call, "-ERR min or max is not a float\r\n");
 		}
-		ret_ranks[i] = tree_rank(call->item->order, score, (struct slice){ 0 },
-					 (i == 0) == excluded);
+		ranks[i] = tree_rank(call->item->order, score, NOTHING, (i == 0) == excluded);
 	}
-	ret_ranks[1] = ret_ranks[1] < ret_ranks[0] ? ret_ranks[0] : ret_ranks[1];
+	*ret_first = ranks[0];
+	*ret_end = ranks[1] < ranks[0] ? ranks[0] : ranks[1];
 	return true;
 }
 
 static const char *count_scores(struct call *call)
 {
-	size_t ranks[2] = { 0 };
+	size_t first = 0;
+	size_t end = 0;
 
-	return find_scores(call, false, ranks)
-		       ? reply_head(call->out, ':', (int64_t)(ranks[1] - ranks[0]))
+	return find_scores(call, false, &first, &end)
+		       ? reply_head(call->out, ':', (int64_t)(end - first))
 		       : NULL;
 }
 
@@ -331,34 +314,36 @@ static const char *get_range(struct call *call)
 	static const char *const names[] = { "withscores", "rev", "byscore" };
 	static const int bits[] = { 0, BACK, BY_SCORE };
 	size_t count = item_length(call->item);
-	bool with_scores = false;
 	int how = call->command->variant;
-	size_t ranks[2] = { 0 };
+	size_t names_count = (how & OPTIONS) != 0 ? 3 : 1;
+	struct item *tree = call->item->type == LIST ? call->item->members : call->item->order;
+	size_t first = 0;
+	size_t end = 0;
 
+	call->shown = NAMES;
 	for (size_t i = 4; i < call->count; i++) {
-		size_t name = slice_among(call->args[i], names, (how & OPTIONS) != 0 ? 3 : 1);
+		size_t name = slice_among(call->args[i], names, names_count);
 
-		if (name >= ((how & OPTIONS) != 0 ? 3 : 1)) {
+		if (name == names_count) {
 			return SYNTAX_ERROR;
 		}
-		with_scores |= name == 0;
+		call->shown |= name == 0 ? SCORES : 0;
 		how |= bits[name];
 	}
-	if ((how & BY_SCORE) != 0 ? !find_scores(call, (how & BACK) != 0, ranks)
-				  : !call_range(call, 2, count, &ranks[0], &ranks[1])) {
+	if ((how & BY_SCORE) != 0 ? !find_scores(call, (how & BACK) != 0, &first, &end)
+				  : !call_range(call, count, &first, &end)) {
 		return NULL;
 	}
 	if ((how & (BY_SCORE | BACK)) == BACK) { /* the ranks are from the end */
-		size_t first = ranks[0];
+		size_t last = count - first;
 
-		ranks[0] = count - ranks[1];
-		ranks[1] = count - first;
+		first = count - end;
+		end = last;
 	}
-	count = ranks[1] - ranks[0];
+	count = end - first;
 	(void)reply_head(call->out, '*',
-			 (int64_t)(with_scores && !call->out->resp3 ? 2 * count : count));
-	tree_visit(call->item->order, (ssize_t)ranks[0], (ssize_t)ranks[1], (how & BACK) != 0,
-		   with_scores ? reply_score : reply_element, call);
+			 (int64_t)(call->shown != NAMES && !call->out->resp3 ? 2 * count : count));
+	tree_visit(tree, (ssize_t)first, (ssize_t)end, (how & BACK) != 0, reply_item, call);
 	return NULL;
 }
 
@@ -367,7 +352,7 @@ const struct command collection_commands[] = {
 	{ "hdel", remove_members, -3, 0, 1, HASH, ZERO, 0 },
 	{ "hexists", has_member, 3, 0, 1, HASH, ZERO, 0 },
 	{ "hget", get_values, 3, 0, 1, HASH, NIL, 0 },
-	{ "hgetall", get_all, 2, 0, 1, HASH, NO_MAP, BOTH },
+	{ "hgetall", get_all, 2, 0, 1, HASH, NO_MAP, NAMES | VALUES },
 	{ "hkeys", get_all, 2, 0, 1, HASH, NO_LIST, NAMES },
 	{ "hlen", get_length, 2, 0, 1, HASH, ZERO, 0 },
 	{ "hmget", get_values, -3, 0, 1, HASH, RUN, '*' },
@@ -385,7 +370,7 @@ const struct command collection_commands[] = {
 	{ "smembers", get_all, 2, 0, 1, SET, NO_SET, NAMES },
 	{ "spop", pop, -2, 0, 1, SET, RUN, RANDOM },
 	{ "srem", remove_members, -3, 0, 1, SET, ZERO, 0 },
-	{ "zadd", add_scores, -4, GROWS, 1, SORTED_SET, MAKE, 0 },
+	{ "zadd", add, -4, GROWS, 1, SORTED_SET, MAKE, 0 },
 	{ "zcard", get_length, 2, 0, 1, SORTED_SET, ZERO, 0 },
 	{ "zcount", count_scores, 4, 0, 1, SORTED_SET, ZERO, 0 },
 	{ "zincrby", increment, 4, GROWS, 1, SORTED_SET, MAKE, 0 },

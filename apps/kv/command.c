@@ -67,68 +67,58 @@ static void refuse_unknown(const struct call *call)
 			   SHOWN(call->args[0]), text);
 }
 
-/* The place behind the last key of a command that has keys. */
-static size_t keys_end(const struct call *call)
-{
-	return (call->command->flags & (ADD_UP | LIST_UP)) != 0 ? call->count : 2;
-}
-
-static bool has_long_key(const struct call *call)
-{
-	uint32_t width = call->command->keys;
-
-	for (size_t i = 1; width > 0 && i < keys_end(call); i += width) {
-		if (call->args[i].count > KEY_BYTES_MAX) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Whether the command is known and has as many arguments as it wants; if not, it is refused. */
-bool call_is_valid(const struct call *call)
-{
-	const struct command *command = call->command;
-
-	if (command == NULL) {
-		refuse_unknown(call);
-	} else if (command->arity > 0
-			   ? call->count != (size_t)command->arity
-			   : call->count < (size_t)-command->arity ||
-				     (command->keys == 2 && call->count % 2 == 0) ||
-				     ((command->flags & PAIRS) != 0 && call->count % 2 != 0)) {
-		(void)reply_format(call->out, "-ERR wrong number of arguments for '%s' command",
-				   command->name);
-	} else if (has_long_key(call)) {
-		(void)reply_format(call->out, "-ERR a key has at most %d bytes", KEY_BYTES_MAX);
-	} else {
-		return true;
-	}
-	return false;
-}
-
-/* The shard that a command is for, HERE or SPREAD. */
-int64_t command_place(const struct call *call)
+/* The shard that has all keys of a command, HERE if it has none, SPREAD or REFUSED. */
+static int64_t place_of_keys(const struct call *call)
 {
 	const struct command *command = call->command;
 	const struct kv *kv = call->shard->kv;
-	int64_t cursor;
+	size_t end = (command->flags & (ADD_UP | LIST_UP)) != 0 ? call->count : 2;
 	int64_t place = HERE;
 
-	if (kv->loops > 1 && command->keys > 0) {
-		place = shard_of(kv, call->args[1], call->hash);
-		for (size_t i = 1 + command->keys; i < keys_end(call); i += command->keys) {
-			if (shard_of(kv, call->args[i], hash_of(call->args[i])) != place) {
-				return SPREAD;
-			}
+	for (size_t i = 1; command->keys > 0 && i < end; i += command->keys) {
+		struct slice key = call->args[i];
+
+		if (key.count > KEY_BYTES_MAX) {
+			(void)reply_format(call->out, "-ERR a key has at most %d bytes",
+					   KEY_BYTES_MAX);
+			return REFUSED;
 		}
-	} else if (kv->loops > 1 && (command->flags & EVERYWHERE) != 0) {
-		place = SPREAD;
-	} else if (kv->loops > 1 && (command->flags & BY_CURSOR) != 0 &&
-		   slice_integer(call->args[1], &cursor) && cursor >= 0) {
-		place = cursor % (int64_t)kv->loops;
+		if (kv->loops > 1) {
+			int64_t shard = shard_of(kv, key, i == 1 ? call->hash : hash_of(key));
+
+			place = i == 1 || shard == place ? shard : SPREAD;
+		}
 	}
 	return place;
+}
+
+/* The shard that a command is for, HERE, SPREAD, or REFUSED by a reply. */
+int64_t call_place(const struct call *call)
+{
+	const struct command *command = call->command;
+	int64_t loops = (int64_t)call->shard->kv->loops;
+	int64_t cursor;
+
+	if (command == NULL) {
+		refuse_unknown(call);
+		return REFUSED;
+	}
+	if (command->arity > 0 ? call->count != (size_t)command->arity
+			       : call->count < (size_t)-command->arity ||
+					 (command->keys == 2 && call->count % 2 == 0) ||
+					 ((command->flags & PAIRS) != 0 && call->count % 2 != 0)) {
+		(void)reply_format(call->out, "-ERR wrong number of arguments for '%s' command",
+				   command->name);
+		return REFUSED;
+	}
+	if (loops > 1 && (command->flags & EVERYWHERE) != 0) {
+		return SPREAD;
+	}
+	if ((command->flags & BY_CURSOR) != 0 && slice_integer(call->args[1], &cursor) &&
+	    cursor >= 0) {
+		return cursor % loops;
+	}
+	return place_of_keys(call);
 }
 
 static bool find_key(struct call *call)
@@ -137,18 +127,20 @@ static bool find_key(struct call *call)
 
 	call->item = shard_find(call->shard, call->hash, call->args[1]);
 	if (call->item != NULL && call->item->type != command->type && command->type != ANY) {
-		reply_text(call->out, WRONG_TYPE);
-	} else if (call->item != NULL || command->missing == RUN) {
-		return true;
-	} else if (command->missing == MAKE) {
+		return call_refuse(call, WRONG_TYPE);
+	}
+	if (call->item == NULL && command->missing == MAKE) {
 		call->item = shard_make(call->shard, call->hash, call->args[1], 0);
-		if (call->item != NULL) {
-			call->item->type = command->type;
-			return true;
+		if (call->item == NULL) {
+			return call_refuse(call, OUT_OF_MEMORY);
 		}
-		reply_text(call->out, OUT_OF_MEMORY);
-	} else if (command->missing == NIL) {
-		(void)reply_value(call->out, NULL);
+		call->item->type = command->type;
+	}
+	if (call->item != NULL || command->missing == RUN) {
+		return true;
+	}
+	if (command->missing == NIL) {
+		(void)reply_bulk(call->out, NOTHING);
 	} else if (command->missing == ZERO) {
 		(void)reply_head(call->out, ':', 0);
 	} else {
@@ -163,14 +155,14 @@ void call_run(struct call *call)
 	const struct kv *kv = call->shard->kv;
 	const char *reply;
 
-	call->shard->counts[COMMANDS]++;
+	shard_count(call->shard, COMMANDS, 1);
 	call->item = NULL;
-	if ((command->flags & GROWS) != 0 && memory_used() > kv->memory_max / kv->loops) {
-		reply_text(call->out, OUT_OF_MEMORY);
+	if ((command->flags & GROWS) != 0 && memory_used > kv->memory_max / kv->loops) {
+		(void)reply_text(call->out, OUT_OF_MEMORY);
 	} else if (command->type == NONE || find_key(call)) {
 		reply = command->run(call);
 		if (reply != NULL) {
-			reply_text(call->out, reply);
+			(void)reply_text(call->out, reply);
 		}
 		if (call->item != NULL && call->item->type != STRING &&
 		    item_length(call->item) == 0) {
@@ -202,7 +194,7 @@ void call_run_text(struct call *call, struct slice commands)
 
 bool call_refuse(const struct call *call, const char *error)
 {
-	reply_text(call->out, error);
+	(void)reply_text(call->out, error);
 	return false;
 }
 
@@ -211,17 +203,16 @@ bool call_integer(const struct call *call, size_t index, int64_t *ret_number)
 	return slice_integer(call->args[index], ret_number) || call_refuse(call, NO_INTEGER);
 }
 
-/* Reads a time in units of so many milliseconds, from @base_ms on; one that @is_past may be. */
-bool call_time(const struct call *call, size_t index, int64_t unit, uint64_t base_ms, bool is_past,
-	       int64_t *ret_ms)
+/* Reads a time from now on, at least so long, in units of so many milliseconds. */
+bool call_time(const struct call *call, size_t index, int64_t unit, int64_t least, int64_t *ret_ms)
 {
 	int64_t time;
 
 	if (!call_integer(call, index, &time)) {
 		return false;
 	}
-	if ((time <= 0 && !is_past) || __builtin_mul_overflow(time, unit, &time) ||
-	    __builtin_add_overflow(time, (int64_t)base_ms, ret_ms)) {
+	if (time < least || __builtin_mul_overflow(time, unit, &time) ||
+	    __builtin_add_overflow(time, (int64_t)call->shard->now_ms, ret_ms)) {
 		(void)reply_format(call->out, "-ERR invalid expire time in '%s' command",
 				   call->command->name);
 		return false;
@@ -229,36 +220,39 @@ bool call_time(const struct call *call, size_t index, int64_t unit, uint64_t bas
 	return true;
 }
 
-/* Two arguments as a range of @total places, of which -1 is the last. */
-bool call_range(const struct call *call, size_t index, size_t total, size_t *ret_first,
-		size_t *ret_end)
+/* Arguments 2 and 3 as a range of @total places, of which -1 is the last. A range that ends before
+ * the first byte of a string ends with that. */
+bool call_range(const struct call *call, size_t total, size_t *ret_first, size_t *ret_end)
 {
+	int64_t least = call->command->type == STRING ? 0 : -1;
 	int64_t count = (int64_t)total;
 	int64_t first;
 	int64_t last;
+	bool is_empty;
 
-	if (!call_integer(call, index, &first) || !call_integer(call, index + 1, &last)) {
+	if (!call_integer(call, 2, &first) || !call_integer(call, 3, &last)) {
 		return false;
 	}
-	first = first >= 0 ? first : first < -count ? 0 : first + count;
-	last = last >= count ? count - 1 : last >= 0 ? last : last < -count ? -1 : last + count;
-	*ret_first = (size_t)first;
-	*ret_end = first > last ? (size_t)first : (size_t)last + 1;
+	is_empty = first < 0 && last < 0 && first > last;
+	first += first < 0 ? count : 0;
+	first = first < 0 ? 0 : first;
+	last += last < 0 ? count : 0;
+	last = last < least ? least : last;
+	last = last < count ? last : count - 1;
+	is_empty = is_empty || first > last;
+	*ret_first = is_empty ? 0 : (size_t)first;
+	*ret_end = is_empty ? 0 : (size_t)last + 1;
 	return true;
 }
 
 /* Null bytes end both. */
 bool glob_match(struct slice pattern, struct slice text)
 {
-	char *copy = (char *)calloc(1, pattern.count + text.count + 2);
-	bool matches;
+	char *copies[] = { strndup(pattern.bytes, pattern.count), strndup(text.bytes, text.count) };
+	bool matches =
+		copies[0] != NULL && copies[1] != NULL && fnmatch(copies[0], copies[1], 0) == 0;
 
-	if (copy == NULL) {
-		return false;
-	}
-	memcpy(copy, pattern.bytes, pattern.count);
-	memcpy(copy + pattern.count + 1, text.bytes, text.count);
-	matches = fnmatch(copy, copy + pattern.count + 1, 0) == 0;
-	free(copy);
+	free(copies[0]);
+	free(copies[1]);
 	return matches;
 }

@@ -29,10 +29,10 @@ enum {
 	OUTPUT_BYTES_MAX = 256 << 20,  /* of one reply: a larger one ends the connection */
 	PENDING_BYTES_MAX = 128 << 10, /* of replies or commands that wait for others */
 	PUSH_BYTES_MAX = 32 << 20,     /* that wait for a subscriber, a few large values */
-	PUSHES_MAX = 1 << 18,	       /* of a channel, likewise */
 	QUEUE_BYTES_MAX = 1 << 20,     /* of a transaction */
 	ROUND_COMMANDS_MAX = 1024,
 	SHARD_TREES = 1 << 16,
+	SPARES_MAX = 64, /* rounds that a shard keeps for its clients */
 };
 
 struct call;
@@ -44,6 +44,7 @@ struct slice {
 	size_t count;
 };
 #define SLICE(TEXT) ((struct slice){ (TEXT), sizeof(TEXT) - 1 })
+#define NOTHING	    ((struct slice){ NULL, 0 }) /* no key, or a reply that there is none */
 
 /* Memory that grows. */
 struct text {
@@ -69,17 +70,18 @@ struct item {
 	uint32_t value_bytes;
 	enum type type;	      /* of a key */
 	uint64_t expires_ms;  /* a key's time, of the Unix epoch; 0 for never */
-	struct item *members; /* of a key: hashes and all sets */
-	struct item *order;   /* of a key: lists, and sorted sets by score */
+	struct item *members; /* of a key that is no string */
+	struct item *order;   /* of a sorted set: the members by score */
 	char bytes[];	      /* the key, then the value */
 };
 
 typedef void (*item_fn)(struct item *item, void *arg);
 
+extern _Thread_local uint64_t memory_used; /* by the items of this thread */
+
 void tree_init(void); /* before any other, while there are no loops */
 uint64_t hash_of(struct slice key);
 uint64_t random_number(void);
-uint64_t memory_used(void);
 struct item *item_create(double score, struct slice key, size_t value_bytes);
 void item_clear(struct item *item);
 void item_destroy(struct item *item);
@@ -105,14 +107,14 @@ static inline struct slice item_key(const struct item *item)
 
 static inline struct slice item_value(const struct item *item)
 {
-	return (struct slice){ item->bytes + item->key_bytes, item->value_bytes };
+	return item == NULL ? NOTHING
+			    : (struct slice){ item->bytes + item->key_bytes, item->value_bytes };
 }
 
-/* Of what a key holds: bytes, elements or members. */
+/* Of what a key holds: bytes or members. */
 static inline size_t item_length(const struct item *item)
 {
-	return item->type == STRING ? item->value_bytes
-				    : tree_count(item->type == LIST ? item->order : item->members);
+	return item->type == STRING ? item->value_bytes : tree_count(item->members);
 }
 
 /* ---- resp.c ---- */
@@ -126,17 +128,16 @@ struct args {
 
 ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max);
 void text_add(struct text *text, const void *bytes, size_t count);
-void reply_text(struct text *text, const char *bytes); /* as it is */
-bool slice_is(struct slice slice, const char *word);   /* in letters of any case */
+bool slice_is(struct slice slice, const char *word); /* in letters of any case */
 size_t slice_among(struct slice slice, const char *const words[], size_t count);
 bool slice_integer(struct slice slice, int64_t *ret_number);
 bool slice_double(struct slice slice, double *ret_number);
 
 /* All return NULL: a command may end with one. */
+const char *reply_text(struct text *text, const char *bytes); /* as it is */
 const char *reply_head(struct text *text, char kind, int64_t number);
 const char *reply_bulk(struct text *text, struct slice bulk);
 const char *reply_string(struct text *text, const char *bytes);
-const char *reply_value(struct text *text, const struct item *item);
 const char *reply_list(struct text *text, char kind, size_t count);
 const char *reply_double(struct text *text, double number);
 __attribute__((format(printf, 2, 3))) const char *reply_format(struct text *text,
@@ -157,15 +158,15 @@ enum figure { KEYS, EXPIRING, EXPIRED, MEMORY, COMMANDS, CLIENTS, CONNECTIONS, F
 struct shard {
 	struct kv *kv;
 	uint32_t index;
-	uint64_t now_ms;      /* of the Unix epoch, when the present commands came */
-	struct args args;     /* of the present command */
-	struct text out;      /* replies to the present client */
-	struct round *spares; /* that had a client before: see round.c */
+	uint64_t now_ms;		  /* of the Unix epoch, when the present commands came */
+	struct args args;		  /* of the present command */
+	struct text out;		  /* replies to the present client */
+	struct text late;		  /* what that has published to itself */
+	struct round *spares[SPARES_MAX]; /* that had a client before: see round.c */
 	size_t spares_count;
-	size_t cursor;	    /* of what looks for keys whose time is over */
-	struct item *names; /* of channels and patterns: see pubsub.c */
-	uint64_t counts[FIGURES];
-	_Atomic uint64_t figures[FIGURES]; /* the same for other loops, now and then */
+	size_t cursor;			  /* of what looks for keys whose time is over */
+	struct item *names;		  /* of channels and patterns: see pubsub.c */
+	_Atomic uint64_t counts[FIGURES]; /* which other loops read */
 	struct item *trees[SHARD_TREES];
 };
 
@@ -174,7 +175,6 @@ extern const struct gyre_class shard_class;
 int shard_init(struct gyre_system *system, uint32_t loop, void *kv, void **ret_shard);
 void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv);
 void shard_look_at_clock(struct shard *shard);
-void shard_show_figures(struct shard *shard);
 struct item *shard_find(struct shard *shard, uint64_t hash, struct slice key);
 struct item *shard_make(struct shard *shard, uint64_t hash, struct slice key, size_t value_bytes);
 void shard_remove(struct shard *shard, struct item *item);
@@ -182,12 +182,13 @@ void shard_clear(struct shard *shard);
 void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms);
 uint32_t shard_of(const struct kv *kv, struct slice key, uint64_t hash);
 
-static inline void shard_prefetch(const struct shard *shard, uint64_t hash)
+/* Only the loop of a shard counts. */
+static inline void shard_count(struct shard *shard, enum figure figure, uint64_t change)
 {
-	const struct item *tree = shard->trees[hash % SHARD_TREES];
+	_Atomic uint64_t *count = &shard->counts[figure];
 
-	__builtin_prefetch(tree);
-	__builtin_prefetch(tree == NULL ? NULL : tree->bytes);
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + change,
+			      memory_order_relaxed);
 }
 
 /* ---- command.c ---- */
@@ -229,7 +230,7 @@ struct call {
 	struct item *item; /* of the key, if the command wants a type */
 	struct shard *shard;
 	struct text *out;
-	struct gyre_stack *stack;
+	int shown;	       /* of items, for those who reply them */
 	struct client *client; /* NULL in the actor of a shard */
 };
 
@@ -245,24 +246,21 @@ extern const struct command value_commands[], collection_commands[], pubsub_comm
 /* A slice for "%.*s", of which a message shows the beginning. */
 #define SHOWN(SLICE) (int)((SLICE).count < 128 ? (SLICE).count : 128), (SLICE).bytes
 
+enum place { HERE = -1, SPREAD = -2, REFUSED = -3 }; /* any shard; several shards */
+
 void commands_init(void);
-int64_t command_place(const struct call *call);
 void call_set(struct call *call);
-bool call_is_valid(const struct call *call);
+int64_t call_place(const struct call *call);
 void call_run(struct call *call);
 void call_run_text(struct call *call, struct slice commands);
 bool call_refuse(const struct call *call, const char *error);
 bool call_integer(const struct call *call, size_t index, int64_t *ret_number);
-bool call_time(const struct call *call, size_t index, int64_t unit, uint64_t base_ms, bool is_past,
-	       int64_t *ret_ms);
-bool call_range(const struct call *call, size_t index, size_t total, size_t *ret_first,
-		size_t *ret_end);
+bool call_time(const struct call *call, size_t index, int64_t unit, int64_t least, int64_t *ret_ms);
+bool call_range(const struct call *call, size_t total, size_t *ret_first, size_t *ret_end);
 bool glob_match(struct slice pattern, struct slice text);
 const char *get_length(struct call *call);
 
 /* ---- client.c, pubsub.c and round.c ---- */
-
-enum place { HERE = -1, SPREAD = -2 }; /* any shard; several shards */
 
 struct client {
 	struct shard *shard;
@@ -271,7 +269,6 @@ struct client {
 	size_t needed;	     /* bytes of input before it is looked at again */
 	struct round *round; /* commands or replies of other shards, or NULL */
 	bool is_away;	     /* the round is with other shards */
-	bool is_within;	     /* the beginning of an array was replied, and the rest was not yet */
 	bool is_paused;	     /* the client is not read from */
 	bool is_ending;	     /* it sends no more */
 	bool is_closing;
@@ -282,8 +279,7 @@ struct client {
 	size_t queued;	     /* commands of it */
 	int64_t queue_place; /* the shard they are for, or HERE */
 	uint64_t id;
-	struct item *names;	  /* of channels and patterns that it is subscribed to */
-	struct gyre_buffer *late; /* what was published while it @is_within */
+	struct item *names; /* of channels and patterns that it is subscribed to */
 	char name[64];
 };
 
@@ -291,11 +287,11 @@ extern const struct gyre_class client_class;
 
 int client_init(struct gyre_channel *channel, void *kv);
 bool client_can_reply(struct client *client);
-void client_write_late(struct client *client);
+void client_flush(struct client *client);
+void client_fail(struct client *client);
 void client_unsubscribe(struct client *client);
 
-struct text *round_out(struct client *client);
-void round_replied(struct client *client, size_t from);
+void round_take_replies(struct client *client);
 void round_add(const struct call *call, uint32_t shard, struct slice commands, size_t queued);
 void round_add_spread(const struct call *call);
 bool round_is_full(const struct round *round);
@@ -314,22 +310,5 @@ static inline void travel_end(struct travel *travel)
 	round_destroy(travel->round);
 }
 GYRE_MESSAGE_OWNING(travel, 0x600, travel_end);
-
-/* What a subscriber is to read, after the first byte: '*', or '>' under RESP3. */
-struct published {
-	struct gyre_bytes *bytes;
-};
-
-static inline void published_end(struct published *published)
-{
-	gyre_bytes_unref(published->bytes);
-}
-
-static inline int published_copy(struct published *published)
-{
-	(void)gyre_bytes_ref(published->bytes);
-	return 0;
-}
-GYRE_MESSAGE_OWNING(published, 0x601, published_end, published_copy);
 
 #endif

@@ -1,67 +1,76 @@
 /*
- * Publishing, on gyre's event stream: a client subscribes to the key of a channel or a pattern of
- * its own loop, and what is published there reaches it, as shared bytes that are in memory once.
- * The stream knows nothing of patterns, so each shard counts the names that its clients are
- * subscribed to. What is published goes to every shard in the order of the publisher's commands,
- * and each publishes it under its own keys.
+ * Publishing. A shard has the names of channels and patterns that clients of its loop are
+ * subscribed to, and as the members of each name these clients, to which it writes what is
+ * published. What is published goes to every shard, in the order of the publisher's commands, and
+ * is in memory once for each name of a shard, however many subscribers it has.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kv.h"
 
-enum { CHANNELS = 0, PATTERNS = 1 }; /* the variants of commands */
+enum { CHANNELS = 0, PATTERNS = 1 }; /* the variants of commands, and the scores of names */
 
-struct topic {
-	uint16_t shard;
-	uint16_t kind;
-	char name[GYRE_EVENT_KEY_BYTES_MAX - 2 * sizeof(uint16_t)];
-};
-
-static struct gyre_event_key topic_of(struct topic *topic, const struct shard *shard, int kind,
-				      struct slice name)
-{
-	topic->shard = (uint16_t)shard->index;
-	topic->kind = (uint16_t)kind;
-	memcpy(topic->name, name.bytes, name.count);
-	return (struct gyre_event_key){ topic,
-					(uint32_t)(offsetof(struct topic, name) + name.count) };
-}
+/* A client as the member of a name. */
+#define MEMBER(CLIENT) ((struct slice){ (const char *)&(CLIENT), sizeof(CLIENT) })
 
 /* ---- publishing ---- */
 
 struct publication {
 	const struct call *call;
+	struct text text; /* what subscribers read after the first byte: '*', or '>' under RESP3 */
+	struct gyre_bytes *bytes; /* the same */
 	int64_t receivers;
 };
 
-static void publish_to(struct item *topic_name, void *arg)
+/* Writes to a subscriber. One that does not read, or is too slow, is cut off. */
+static void push(struct item *member, void *arg)
+{
+	struct publication *publication = (struct publication *)arg;
+	struct gyre_buffer *buffer;
+	struct client *client;
+
+	memcpy((void *)&client, member->bytes, sizeof(client));
+	publication->receivers++;
+	if (client == publication->call->client) { /* behind the reply of this command */
+		text_add(&client->shard->late, client->resp3 ? ">" : "*", 1);
+		text_add(&client->shard->late, publication->text.bytes, publication->text.count);
+		return;
+	}
+	buffer = gyre_context_buffer(client->ctx);
+	if (gyre_channel_queued_bytes(gyre_context_channel(client->ctx)) > PUSH_BYTES_MAX ||
+	    gyre_buffer_append(buffer, client->resp3 ? ">" : "*", 1) < 0 ||
+	    gyre_buffer_append_shared(buffer, publication->bytes) < 0) {
+		gyre_buffer_destroy(buffer);
+		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOBUFS);
+	} else {
+		(void)gyre_context_write(client->ctx, buffer);
+	}
+}
+
+static void publish_to(struct item *name, void *arg)
 {
 	struct publication *publication = (struct publication *)arg;
 	const struct call *call = publication->call;
-	struct slice name = item_key(topic_name);
-	bool is_pattern = topic_name->score == PATTERNS;
-	struct text text = { 0 };
-	struct gyre_bytes *bytes;
-	struct topic topic;
-	int count;
+	struct text *text = &publication->text;
+	bool is_pattern = name->score == PATTERNS;
 
-	if (is_pattern && !glob_match(name, call->args[1])) {
+	if (is_pattern && !glob_match(item_key(name), call->args[1])) {
 		return;
 	}
-	reply_text(&text, is_pattern ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
+	text->count = 0;
+	(void)reply_text(text, is_pattern ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
 	if (is_pattern) {
-		(void)reply_bulk(&text, name);
+		(void)reply_bulk(text, item_key(name));
 	}
-	(void)reply_bulk(&text, call->args[1]);
-	(void)reply_bulk(&text, call->args[2]);
-	bytes = text.failed ? NULL : gyre_bytes_create(text.bytes, text.count);
-	free(text.bytes);
-	count = bytes == NULL ? 0
-			      : gyre_publish(call->stack, gyre_new(call->stack, published, bytes),
-					     topic_of(&topic, call->shard,
-						      is_pattern ? PATTERNS : CHANNELS, name));
-	publication->receivers += count > 0 ? count : 0;
+	(void)reply_bulk(text, call->args[1]);
+	(void)reply_bulk(text, call->args[2]);
+	publication->bytes = text->failed ? NULL : gyre_bytes_create(text->bytes, text->count);
+	if (publication->bytes != NULL) {
+		tree_visit(name->members, 0, SSIZE_MAX, false, push, publication);
+		gyre_bytes_unref(publication->bytes);
+	}
 }
 
 static const char *publish(struct call *call)
@@ -73,8 +82,9 @@ static const char *publish(struct call *call)
 	if (channel != NULL) {
 		publish_to(channel, &publication);
 	}
-	tree_visit(names, (ssize_t)tree_rank(names, PATTERNS, (struct slice){ 0 }, false),
-		   SSIZE_MAX, false, publish_to, &publication);
+	tree_visit(names, (ssize_t)tree_rank(names, CHANNELS, NOTHING, true), SSIZE_MAX, false,
+		   publish_to, &publication);
+	free(publication.text.bytes);
 	return reply_head(call->out, ':', publication.receivers);
 }
 
@@ -84,69 +94,30 @@ static void reply_subscribed(const struct call *call, struct slice name)
 {
 	(void)reply_head(call->out, call->out->resp3 ? '>' : '*', 3);
 	(void)reply_string(call->out, call->command->name);
-	if (name.bytes == NULL) {
-		(void)reply_value(call->out, NULL);
-	} else {
-		(void)reply_bulk(call->out, name);
-	}
+	(void)reply_bulk(call->out, name);
 	(void)reply_head(call->out, ':', (int64_t)tree_count(call->client->names));
 }
 
-/* Counts the clients of a shard that are subscribed to a name. */
-static bool count_name(struct shard *shard, int kind, struct slice name, uint64_t change)
-{
-	const struct item *item = tree_find(shard->names, kind, name);
-	uint64_t count = 0;
-
-	if (item != NULL) {
-		memcpy(&count, item_value(item).bytes, sizeof(count));
-	}
-	count += change;
-	if (count == 0) {
-		tree_remove(&shard->names, kind, name);
-		return true;
-	}
-	return tree_put(&shard->names, kind, name,
-			(struct slice){ (const char *)&count, sizeof(count) });
-}
-
-/* Of a name that was taken from those of the client. */
-static void end_subscription(struct client *client, struct item *name)
-{
-	struct topic topic;
-
-	(void)gyre_unsubscribe(gyre_context_stack(client->ctx), &gyre_type_published,
-			       topic_of(&topic, client->shard, (int)name->score, item_key(name)));
-	(void)count_name(client->shard, (int)name->score, item_key(name), UINT64_MAX);
-}
-
+/* @name may be of an item that was taken from the names of the client. */
 static void unsubscribe_from(struct client *client, int kind, struct slice name)
 {
-	struct item *own = tree_find(client->names, kind, name);
+	struct item *item = tree_find(client->shard->names, kind, name);
 
-	if (own != NULL) {
-		end_subscription(client, own);
-		tree_remove(&client->names, kind, name);
+	if (item != NULL) {
+		tree_remove(&item->members, 0, MEMBER(client));
+		if (item->members == NULL) {
+			tree_remove(&client->shard->names, kind, name);
+		}
 	}
+	tree_remove(&client->names, kind, name);
 }
 
 static bool subscribe_to(struct client *client, int kind, struct slice name)
 {
-	const struct gyre_subscribe_options options = { .waiting_max = PUSHES_MAX };
-	struct topic topic;
+	struct item *item = tree_make(&client->shard->names, kind, name, 0);
 
-	if (tree_find(client->names, kind, name) != NULL) {
-		return true;
-	}
-	if (!tree_put(&client->names, kind, name, SLICE(""))) {
-		return false;
-	}
-	if (!count_name(client->shard, kind, name, 1)) {
-		tree_remove(&client->names, kind, name);
-		return false;
-	}
-	if (gyre_subscribe(gyre_context_stack(client->ctx), &gyre_type_published,
-			   topic_of(&topic, client->shard, kind, name), &options) < 0) {
+	if (item == NULL || !tree_put(&item->members, 0, MEMBER(client), SLICE("")) ||
+	    !tree_put(&client->names, kind, name, SLICE(""))) {
 		unsubscribe_from(client, kind, name);
 		return false;
 	}
@@ -156,7 +127,7 @@ static bool subscribe_to(struct client *client, int kind, struct slice name)
 static const char *subscribe(struct call *call)
 {
 	for (size_t i = 1; i < call->count; i++) {
-		if (call->args[i].count > sizeof(((struct topic *)NULL)->name)) {
+		if (call->args[i].count > KEY_BYTES_MAX) {
 			return "-ERR the name of a channel is too long\r\n";
 		}
 		if (!subscribe_to(call->client, call->command->variant, call->args[i])) {
@@ -171,34 +142,33 @@ static const char *subscribe(struct call *call)
 static const char *unsubscribe(struct call *call)
 {
 	int kind = call->command->variant;
-	struct client *client = call->client;
-	size_t first = tree_rank(client->names, kind, (struct slice){ 0 }, false);
-	size_t end = tree_rank(client->names, kind, (struct slice){ 0 }, true);
+	struct item **names = &call->client->names;
+	size_t first = tree_rank(*names, kind, NOTHING, false);
+	size_t end = tree_rank(*names, kind, NOTHING, true);
 
 	for (size_t i = 1; i < call->count; i++) {
-		unsubscribe_from(client, kind, call->args[i]);
+		unsubscribe_from(call->client, kind, call->args[i]);
 		reply_subscribed(call, call->args[i]);
 	}
 	if (call->count == 1 && first == end) {
-		reply_subscribed(call, (struct slice){ NULL, 0 });
+		reply_subscribed(call, NOTHING);
 	}
 	for (; call->count == 1 && first < end; end--) {
-		struct item *name = tree_take(&client->names, first);
+		struct item *name = tree_take(names, first);
 
-		end_subscription(client, name);
+		unsubscribe_from(call->client, kind, item_key(name));
 		reply_subscribed(call, item_key(name));
 		item_destroy(name);
 	}
 	return NULL;
 }
 
-/* Of a client whose actor ends, and with that its subscriptions. */
 void client_unsubscribe(struct client *client)
 {
 	while (client->names != NULL) {
 		struct item *name = tree_take(&client->names, 0);
 
-		(void)count_name(client->shard, (int)name->score, item_key(name), UINT64_MAX);
+		unsubscribe_from(client, (int)name->score, item_key(name));
 		item_destroy(name);
 	}
 }

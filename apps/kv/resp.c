@@ -102,9 +102,14 @@ void text_add(struct text *text, const void *bytes, size_t count)
 
 /* ---- commands ---- */
 
-static ssize_t refuse(struct args *args, const char *error)
+__attribute__((format(printf, 2, 3))) static ssize_t refuse(struct args *args, const char *format,
+							    ...)
 {
-	(void)snprintf(args->error, sizeof(args->error), "%s", error);
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(args->error, sizeof(args->error), format, arguments);
+	va_end(arguments);
 	return -1;
 }
 
@@ -156,36 +161,34 @@ static ssize_t parse_line(struct args *args, struct slice input)
 static ssize_t parse_array(struct args *args, struct slice input, uint64_t value_max)
 {
 	size_t at = 0;
-	int64_t left = 0;
+	int64_t left;
 	int64_t bytes;
 	int r = parse_number(input, &at, &left);
 
-	if (r < 0 || left > ARGS_MAX) {
+	if (r < 0 || (r > 0 && left > ARGS_MAX)) {
 		return refuse(args, "invalid multibulk length");
 	}
 	for (; r > 0 && left > 0; left--) {
 		args->needed = at + PART_BYTES_MIN * (size_t)left;
 		if (at < input.count && input.bytes[at] != '$') {
-			(void)snprintf(args->error, sizeof(args->error), "expected '$', got '%c'",
-				       input.bytes[at]);
-			return -1;
+			return refuse(args, "expected '$', got '%c'", input.bytes[at]);
 		}
 		r = at < input.count ? parse_number(input, &at, &bytes) : 0;
-		if (r < 0 || (r > 0 && (bytes < 0 || (uint64_t)bytes > value_max))) {
+		if (r == 0) {
+			return 0;
+		}
+		if (r < 0 || bytes < 0 || (uint64_t)bytes > value_max) {
 			return refuse(args, "invalid bulk length");
 		}
-		if (r > 0 && at + (size_t)bytes > COMMAND_BYTES_MAX) {
+		if (at + (size_t)bytes > COMMAND_BYTES_MAX) {
 			return refuse(args, "too big request");
 		}
-		if (r > 0 && input.count - at < (size_t)bytes + 2) {
+		if (input.count - at < (size_t)bytes + 2) {
 			args->needed = at + (size_t)bytes + 2 + PART_BYTES_MIN * (size_t)(left - 1);
-			r = 0;
+			return 0;
 		}
-		if (r > 0) {
-			args->list[args->count++] =
-				(struct slice){ input.bytes + at, (size_t)bytes };
-			at += (size_t)bytes + 2;
-		}
+		args->list[args->count++] = (struct slice){ input.bytes + at, (size_t)bytes };
+		at += (size_t)bytes + 2;
 	}
 	return r > 0 ? (ssize_t)at : 0;
 }
@@ -199,51 +202,45 @@ ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max)
 
 /* ---- replies ---- */
 
-void reply_text(struct text *text, const char *bytes)
+const char *reply_text(struct text *text, const char *bytes)
 {
 	text_add(text, bytes, strlen(bytes));
-}
-
-/* Writes a kind of reply, a number, and the end of the line before @end, and returns where. */
-static char *write_head(char *end, char kind, int64_t number)
-{
-	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-
-	*--end = '\n';
-	*--end = '\r';
-	do {
-		*--end = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest > 0);
-	if (number < 0) {
-		*--end = '-';
-	}
-	*--end = kind;
-	return end;
-}
-
-const char *reply_head(struct text *text, char kind, int64_t number)
-{
-	char line[NUMBER_BYTES_MAX];
-	const char *head = write_head(line + sizeof(line), kind, number);
-
-	text_add(text, head, (size_t)(line + sizeof(line) - head));
 	return NULL;
 }
 
-const char *reply_bulk(struct text *text, struct slice bulk)
+/* A kind of reply, a number, and the end of the line. */
+const char *reply_head(struct text *text, char kind, int64_t number)
 {
 	char line[NUMBER_BYTES_MAX];
-	const char *head = write_head(line + sizeof(line), '$', (int64_t)bulk.count);
-	size_t count = (size_t)(line + sizeof(line) - head);
-	char *at = text_room(text, count + bulk.count + 2);
+	char *at = line + sizeof(line) - 2;
+	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 
+	memcpy(at, "\r\n", 2);
+	do {
+		*--at = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (number < 0) {
+		*--at = '-';
+	}
+	*--at = kind;
+	text_add(text, at, (size_t)(line + sizeof(line) - at));
+	return NULL;
+}
+
+/* NOTHING is a reply of its own. */
+const char *reply_bulk(struct text *text, struct slice bulk)
+{
+	char *at;
+
+	if (bulk.bytes == NULL) {
+		return reply_text(text, text->resp3 ? "_\r\n" : "$-1\r\n");
+	}
+	(void)reply_head(text, '$', (int64_t)bulk.count);
+	at = text_room(text, bulk.count + 2);
 	if (at != NULL) {
-		char *end = (char *)mempcpy(mempcpy(at, head, count), bulk.bytes, bulk.count);
-
-		end[0] = '\r';
-		end[1] = '\n';
-		text->count += count + bulk.count + 2;
+		memcpy(mempcpy(at, bulk.bytes, bulk.count), "\r\n", 2);
+		text->count += bulk.count + 2;
 	}
 	return NULL;
 }
@@ -251,16 +248,6 @@ const char *reply_bulk(struct text *text, struct slice bulk)
 const char *reply_string(struct text *text, const char *bytes)
 {
 	return reply_bulk(text, (struct slice){ bytes, strlen(bytes) });
-}
-
-/* What an item holds; without an item, that there is none. */
-const char *reply_value(struct text *text, const struct item *item)
-{
-	if (item != NULL) {
-		return reply_bulk(text, item_value(item));
-	}
-	reply_text(text, text->resp3 ? "_\r\n" : "$-1\r\n");
-	return NULL;
 }
 
 /* An array of so many elements, which under RESP3 is a set ('~') or a map ('%') of pairs. */
@@ -290,7 +277,6 @@ const char *reply_format(struct text *text, const char *format, ...)
 	for (char *at = line; (at = strpbrk(at, "\r\n")) != NULL;) {
 		*at = ' ';
 	}
-	reply_text(text, line);
-	reply_text(text, "\r\n");
-	return NULL;
+	(void)reply_text(text, line);
+	return reply_text(text, "\r\n");
 }

@@ -13,21 +13,22 @@
 
 #include "kv.h"
 
-enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 16 << 10 }; /* of a shard; of each of their texts */
-enum { PREFETCHED_MAX = 64 };
+enum { SPARE_BYTES_MAX = 16 << 10, PREFETCHED_MAX = 64 };
 
-/* A reply as it is, the element of an array of one, or a part of what is added up. */
-enum kind { WHOLE, ELEMENT, PART, LAST_PART };
+enum {
+	DONE = 1,
+	ELEMENT = 2, /* its reply is an array of one element, and that is the reply */
+	PART = 4,    /* its reply is to be added up with others */
+	MORE = 8,    /* what follows is of the same reply */
+};
 
 /* Small, for the processors of two shards hand it to each other. */
 struct step {
 	uint32_t hash; /* of its key, the lower half */
 	uint16_t shard;
-	uint8_t kind;
-	bool is_done;
-	uint32_t queued; /* commands of a transaction; 0 for a plain command */
-	uint32_t at;	 /* where its commands are, or when it is done its reply, */
-	uint32_t bytes;	 /* and how long */
+	uint16_t flags;
+	uint32_t at;	/* where its commands are, or when it is done its reply, */
+	uint32_t bytes; /* and how long */
 };
 
 struct round {
@@ -35,7 +36,6 @@ struct round {
 	struct text commands;
 	struct text replies;
 	size_t next; /* of the steps, to be delivered */
-	struct round *spare;
 };
 
 static size_t count_of(const struct round *round)
@@ -51,7 +51,7 @@ static struct step *step_at(const struct round *round, size_t index)
 /* The first step from one on that is not done, or the end. */
 static size_t first_undone(const struct round *round, size_t i)
 {
-	while (i < count_of(round) && step_at(round, i)->is_done) {
+	while (i < count_of(round) && (step_at(round, i)->flags & DONE) != 0) {
 		i++;
 	}
 	return i;
@@ -75,27 +75,17 @@ bool round_is_full(const struct round *round)
 				 round->commands.count + round->replies.count >= PENDING_BYTES_MAX);
 }
 
-/* With those that are linked behind it. */
 void round_destroy(struct round *round)
 {
-	while (round != NULL) {
-		struct round *spare = round->spare;
-
+	if (round != NULL) {
 		free(round->steps.bytes);
 		free(round->commands.bytes);
 		free(round->replies.bytes);
 		free(round);
-		round = spare;
 	}
 }
 
 /* ---- at the client: what is to be done ---- */
-
-/* Where replies go now. */
-struct text *round_out(struct client *client)
-{
-	return client->round == NULL ? &client->shard->out : &client->round->replies;
-}
 
 /* A step, of what is in a text from some place on. */
 static void add(struct round *round, struct step step, const struct text *text)
@@ -104,60 +94,55 @@ static void add(struct round *round, struct step step, const struct text *text)
 	text_add(&round->steps, &step, sizeof(step));
 }
 
-/* What was replied from there on keeps its place behind what other shards will reply. */
-void round_replied(struct client *client, size_t from)
+/* What was replied at the client keeps its place behind what other shards will reply. */
+void round_take_replies(struct client *client)
 {
 	struct round *round = client->round;
-	struct step *last =
-		round == NULL || count_of(round) == 0 ? NULL : step_at(round, count_of(round) - 1);
-
-	if (last != NULL && last->is_done && last->kind == WHOLE &&
-	    last->at + last->bytes == from) {
-		last->bytes = (uint32_t)round->replies.count - last->at;
-	} else if (round != NULL) {
-		add(round, (struct step){ .is_done = true, .at = (uint32_t)from }, &round->replies);
-	}
-}
-
-/* Takes what was replied before along, so that all is written at once. Not of a subscriber: what is
- * published to it may come before the round is back, and is not to come before those replies. */
-static void take_replies(struct round *round, struct client *client)
-{
 	struct text *out = &client->shard->out;
-	struct text replies = round->replies;
 
-	if (out->count > 0 && client->names == NULL) {
-		round->replies = *out;
-		*out = replies;
-		round_replied(client, 0);
+	if (round != NULL && out->count > 0) {
+		struct step step = { .flags = DONE, .at = (uint32_t)round->replies.count };
+
+		text_add(&round->replies, out->bytes, out->count);
+		add(round, step, &round->replies);
+		out->count = 0;
 	}
 }
 
-/* The round of a client; NULL without memory. */
+/* The round of a client; NULL without memory. It takes what was replied before along, so that all
+ * is written at once. Not of a subscriber: what is published to it may come before the round is
+ * back, and is not to come before those replies. */
 static struct round *begin(struct client *client)
 {
 	struct shard *shard = client->shard;
-	struct round *round = client->round;
 
-	if (round == NULL && shard->spares != NULL) {
-		round = shard->spares;
-		shard->spares = round->spare;
-		shard->spares_count--;
-		round->spare = NULL;
-	} else if (round == NULL) {
-		round = (struct round *)calloc(1, sizeof(*round));
+	if (client->round != NULL) {
+		return client->round;
 	}
-	if (round == NULL) {
-		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
-	} else if (client->round == NULL) {
-		round->replies.resp3 = client->resp3;
-		client->round = round;
-		take_replies(round, client);
+	client->round = shard->spares_count > 0 ? shard->spares[--shard->spares_count]
+						: (struct round *)calloc(1, sizeof(struct round));
+	if (client->round == NULL) {
+		client_fail(client);
+		return NULL;
 	}
-	return round;
+	client->round->replies.resp3 = client->resp3;
+	if (client->names != NULL) {
+		client_flush(client);
+	}
+	round_take_replies(client);
+	return client->round;
 }
 
-/* Commands for another shard: one, or those of a transaction. */
+/* The beginning of an array, whose elements follow. */
+static void add_head(struct round *round, size_t count)
+{
+	struct step step = { .flags = DONE | MORE, .at = (uint32_t)round->replies.count };
+
+	(void)reply_head(&round->replies, '*', (int64_t)count);
+	add(round, step, &round->replies);
+}
+
+/* A command for another shard; or those of a transaction, so many of them. */
 void round_add(const struct call *call, uint32_t shard, struct slice commands, size_t queued)
 {
 	struct round *round = begin(call->client);
@@ -165,9 +150,11 @@ void round_add(const struct call *call, uint32_t shard, struct slice commands, s
 	if (round != NULL) {
 		struct step step = { .hash = (uint32_t)call->hash,
 				     .shard = (uint16_t)shard,
-				     .queued = (uint32_t)queued,
 				     .at = (uint32_t)round->commands.count };
 
+		if (queued > 0) {
+			add_head(round, queued);
+		}
 		text_add(&round->commands, commands.bytes, commands.count);
 		add(round, step, &round->commands);
 	}
@@ -179,24 +166,10 @@ static void run(struct call *call, struct round *round, struct step *step)
 	const struct slice commands = { round->commands.bytes + step->at, step->bytes };
 	size_t from = round->replies.count;
 
-	if (step->queued > 0) {
-		(void)reply_head(call->out, '*', (int64_t)step->queued);
-	}
 	call_run_text(call, commands);
 	step->at = (uint32_t)from;
 	step->bytes = (uint32_t)(round->replies.count - from);
-	step->is_done = true;
-}
-
-/* A command that has some of the arguments of another, from @key on. */
-static void add_part(struct round *round, const struct call *call, const struct slice *key,
-		     size_t count)
-{
-	(void)reply_head(&round->commands, '*', (int64_t)count);
-	(void)reply_bulk(&round->commands, call->args[0]);
-	for (size_t i = 0; i + 1 < count; i++) {
-		(void)reply_bulk(&round->commands, key[i]);
-	}
+	step->flags |= DONE;
 }
 
 /* A command for all shards, or one whose keys are with several: as many commands as keys. Those for
@@ -204,42 +177,41 @@ static void add_part(struct round *round, const struct call *call, const struct 
  * nothing is added to it then, so that the actor of the shard may run the others. */
 void round_add_spread(const struct call *call)
 {
+	struct round *round = begin(call->client);
 	uint32_t width = call->command->keys;
 	size_t parts = width == 0 ? call->shard->kv->loops : (call->count - 1) / width;
 	size_t count = width == 0 ? call->count : 1 + width;
 	bool is_list = (call->command->flags & LIST_UP) != 0;
-	struct round *round = begin(call->client);
 	struct call own = *call;
-	size_t first;
-	size_t at = 0;
+	struct step step = { 0 };
+	size_t i;
 
 	if (round == NULL) {
 		return;
 	}
-	own.out = &round->replies;
 	if (is_list) {
-		size_t from = round->replies.count;
-
-		(void)reply_head(&round->replies, '*', (int64_t)parts);
-		round_replied(call->client, from);
+		add_head(round, parts);
 	}
-	first = count_of(round);
-	for (size_t i = 0; i < parts; i++) {
-		const struct slice *key = call->args + 1 + i * width;
+	i = count_of(round);
+	for (size_t part = 0; part < parts; part++) {
+		const struct slice *key = call->args + 1 + part * width;
 		uint64_t hash = width == 0 ? 0 : hash_of(*key);
-		struct step step = { .hash = (uint32_t)hash };
 
-		if (width > 0 || i == 0) { /* otherwise all shards share the command */
-			at = round->commands.count;
-			add_part(round, call, key, count);
+		if (width > 0 || part == 0) { /* otherwise all shards share the command */
+			step.at = (uint32_t)round->commands.count;
+			(void)reply_head(&round->commands, '*', (int64_t)count);
+			(void)reply_bulk(&round->commands, call->args[0]);
+			for (size_t arg = 0; arg + 1 < count; arg++) {
+				(void)reply_bulk(&round->commands, key[arg]);
+			}
 		}
-		step.at = (uint32_t)at;
-		step.kind = is_list ? ELEMENT : i + 1 < parts ? PART : LAST_PART;
-		step.shard = (uint16_t)(width == 0 ? i : shard_of(call->shard->kv, *key, hash));
+		step.hash = (uint32_t)hash;
+		step.shard = (uint16_t)(width == 0 ? part : shard_of(call->shard->kv, *key, hash));
+		step.flags = (is_list ? ELEMENT : PART) | (part + 1 < parts ? MORE : 0);
 		add(round, step, &round->commands);
 	}
-	for (size_t i = first;
-	     i < count_of(round) && !has_failed(round) && round->replies.count < PENDING_BYTES_MAX;
+	own.out = &round->replies;
+	for (; i < count_of(round) && !has_failed(round) && own.out->count < PENDING_BYTES_MAX;
 	     i++) {
 		if (step_at(round, i)->shard == own.shard->index) {
 			run(&own, round, step_at(round, i));
@@ -267,7 +239,7 @@ void round_send(struct client *client)
 	}
 	client->is_away = r == 0;
 	if (r < 0) {
-		gyre_channel_abort(gyre_context_channel(client->ctx), -ENOMEM);
+		client_fail(client);
 	}
 }
 
@@ -280,8 +252,11 @@ static void prefetch(const struct round *round, const struct shard *shard)
 	for (size_t i = round->next; i < end; i++) {
 		const struct step *step = step_at(round, i);
 
-		if (!step->is_done && step->shard == shard->index) {
-			shard_prefetch(shard, step->hash);
+		if ((step->flags & DONE) == 0 && step->shard == shard->index) {
+			const struct item *tree = shard->trees[step->hash % SHARD_TREES];
+
+			__builtin_prefetch(tree);
+			__builtin_prefetch(tree == NULL ? NULL : tree->bytes);
 		}
 	}
 }
@@ -291,7 +266,7 @@ int round_visit(struct gyre_stack *stack)
 {
 	struct round *round = gyre_message(stack, travel)->round;
 	struct shard *shard = (struct shard *)gyre_loop_data(stack);
-	struct call call = { .shard = shard, .out = &round->replies, .stack = stack };
+	struct call call = { .shard = shard, .out = &round->replies };
 	size_t full = round->replies.count + PENDING_BYTES_MAX;
 	size_t i = round->next;
 
@@ -311,59 +286,72 @@ int round_visit(struct gyre_stack *stack)
 
 /* ---- at the client: what has come ---- */
 
-/* Replies what the parts of a command come to: an error, if there is one; else all are numbers, or
- * the same. False if not all are done. */
-static bool add_up(struct round *round, struct text *out)
+/* Whether what is next can be written. What is added up is there only as a whole; and so are arrays
+ * for a subscriber, so that nothing that is published gets between their elements. */
+static bool is_next_there(const struct client *client)
 {
-	size_t undone = first_undone(round, round->next);
+	const struct round *round = client->round;
+	size_t i = round->next;
+	bool is_whole = (step_at(round, i)->flags & PART) != 0 || client->names != NULL;
+
+	while (is_whole && (step_at(round, i)->flags & (DONE | MORE)) == (DONE | MORE)) {
+		i++;
+	}
+	return (step_at(round, i)->flags & DONE) != 0;
+}
+
+/* Replies what the parts of a command come to: an error, if there is one; else all are numbers, or
+ * the same. */
+static void add_up(struct round *round, struct text *out)
+{
 	struct slice whole = reply_of(round, round->next);
 	int64_t sum = 0;
-	size_t last = round->next;
+	bool more = true;
 
-	while (last < undone && step_at(round, last)->kind != LAST_PART) {
-		last++;
-	}
-	if (last == undone) {
-		return false;
-	}
-	for (; round->next <= last; round->next++) {
+	for (; more; round->next++) {
 		struct slice part = reply_of(round, round->next);
 		int64_t number = 0;
 
 		whole = *part.bytes == '-' ? part : whole;
 		(void)slice_integer((struct slice){ part.bytes + 1, part.count - 3 }, &number);
 		sum += number;
+		more = (step_at(round, round->next)->flags & MORE) != 0;
 	}
 	if (*whole.bytes == ':') {
 		(void)reply_head(out, ':', sum);
 	} else {
 		text_add(out, whole.bytes, whole.count);
 	}
-	return true;
 }
 
-/* Replies what is next; false if it is not there yet. */
-static bool deliver_next(struct round *round, struct text *out)
+/* Replies what is next; for a subscriber, to the end of an array. */
+static void deliver_next(struct client *client)
 {
-	const struct step *step = step_at(round, round->next);
-	size_t head = step->kind == ELEMENT ? strlen("*1\r\n") : 0;
-	struct slice reply = reply_of(round, round->next);
+	struct round *round = client->round;
+	struct text *out = &client->shard->out;
+	bool more = true;
 
-	if (!step->is_done || step->kind >= PART) {
-		return step->is_done && add_up(round, out);
+	if ((step_at(round, round->next)->flags & PART) != 0) {
+		add_up(round, out);
+		return;
 	}
-	text_add(out, reply.bytes + head, reply.count - head);
-	round->next++;
-	return true;
+	for (; more; round->next++) {
+		const struct step *step = step_at(round, round->next);
+		struct slice reply = reply_of(round, round->next);
+		size_t head = (step->flags & ELEMENT) != 0 ? strlen("*1\r\n") : 0;
+
+		text_add(out, reply.bytes + head, reply.count - head);
+		more = (step->flags & MORE) != 0 && client->names != NULL;
+	}
 }
 
 /* Keeps only the replies that are still to be delivered. */
 static void compact(struct round *round)
 {
-	struct text left = { .resp3 = round->replies.resp3 };
+	struct text left = { .resp3 = round->replies.resp3, .failed = round->replies.failed };
 
 	for (size_t i = round->next; i < count_of(round); i++) {
-		if (step_at(round, i)->is_done) {
+		if ((step_at(round, i)->flags & DONE) != 0) {
 			struct slice reply = reply_of(round, i);
 
 			step_at(round, i)->at = (uint32_t)left.count;
@@ -380,33 +368,14 @@ static void end(struct client *client)
 {
 	struct shard *shard = client->shard;
 	struct round *round = client->round;
-	struct text *const texts[] = { &round->steps, &round->commands, &round->replies };
-	bool is_small = shard->spares_count < SPARES_MAX;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		is_small = is_small && texts[i]->room <= SPARE_BYTES_MAX;
-		texts[i]->count = 0;
-	}
 	client->round = NULL;
-	if (!is_small) {
+	round->steps.count = round->commands.count = round->replies.count = round->next = 0;
+	if (round->steps.room + round->commands.room + round->replies.room <= SPARE_BYTES_MAX &&
+	    shard->spares_count < SPARES_MAX) {
+		shard->spares[shard->spares_count++] = round;
+	} else {
 		round_destroy(round);
-		return;
-	}
-	round->next = 0;
-	round->spare = shard->spares;
-	shard->spares = round;
-	shard->spares_count++;
-}
-
-/* Remembers whether an array is replied in part, and if not, writes what waits for that. */
-static void note_place(struct client *client)
-{
-	const struct round *round = client->round;
-
-	client->is_within =
-		round->next < count_of(round) && step_at(round, round->next)->kind == ELEMENT;
-	if (client->late != NULL && !client->is_within) {
-		client_write_late(client);
 	}
 }
 
@@ -417,13 +386,13 @@ void round_deliver(struct client *client)
 	bool is_there = !has_failed(round);
 
 	while (is_there && round->next < count_of(round) && client_can_reply(client)) {
-		is_there = deliver_next(round, &client->shard->out);
-		note_place(client);
+		is_there = is_next_there(client);
+		if (is_there) {
+			deliver_next(client);
+		}
 	}
 	if (!is_there) {
-		if (!has_failed(round)) {
-			compact(round);
-		}
+		compact(round);
 		round_send(client);
 	} else if (round->next == count_of(round)) {
 		end(client);

@@ -11,7 +11,7 @@
 
 #include "kv.h"
 
-enum { TICK_MS = 100, TICK_ITEMS = 20000, DUE_MAX = 64 };
+enum { TICK_MS = 100, TICK_ITEMS = 20000 };
 
 /* ---- keys ---- */
 
@@ -21,7 +21,7 @@ struct item *shard_find(struct shard *shard, uint64_t hash, struct slice key)
 	struct item *item = tree_find(shard->trees[hash % SHARD_TREES], (double)hash, key);
 
 	if (item != NULL && item->expires_ms != 0 && item->expires_ms <= shard->now_ms) {
-		shard->counts[EXPIRED]++;
+		shard_count(shard, EXPIRED, 1);
 		shard_remove(shard, item);
 		item = NULL;
 	}
@@ -35,7 +35,7 @@ struct item *shard_make(struct shard *shard, uint64_t hash, struct slice key, si
 	size_t before = tree_count(*tree);
 	struct item *item = tree_make(tree, (double)hash, key, value_bytes);
 
-	shard->counts[KEYS] += tree_count(*tree) - before;
+	shard_count(shard, KEYS, tree_count(*tree) - before);
 	return item;
 }
 
@@ -45,12 +45,12 @@ void shard_remove(struct shard *shard, struct item *item)
 
 	shard_set_expiry(shard, item, 0);
 	tree_remove(&shard->trees[hash % SHARD_TREES], (double)hash, item_key(item));
-	shard->counts[KEYS]--;
+	shard_count(shard, KEYS, UINT64_MAX);
 }
 
 void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms)
 {
-	shard->counts[EXPIRING] += (expires_ms != 0) - (uint64_t)(item->expires_ms != 0);
+	shard_count(shard, EXPIRING, (expires_ms != 0) - (uint64_t)(item->expires_ms != 0));
 	item->expires_ms = expires_ms;
 }
 
@@ -87,51 +87,41 @@ void shard_look_at_clock(struct shard *shard)
 	shard->now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void shard_show_figures(struct shard *shard)
-{
-	shard->counts[MEMORY] = memory_used();
-	for (size_t i = 0; i < FIGURES; i++) {
-		atomic_store_explicit(&shard->figures[i], shard->counts[i], memory_order_relaxed);
-	}
-}
-
 struct due {
 	uint64_t now_ms;
-	size_t count;
-	struct item *items[DUE_MAX];
+	struct item *item;
 };
 
 static void look_at_time(struct item *item, void *arg)
 {
 	struct due *due = (struct due *)arg;
 
-	if (item->expires_ms != 0 && item->expires_ms <= due->now_ms && due->count < DUE_MAX) {
-		due->items[due->count++] = item;
+	if (item->expires_ms != 0 && item->expires_ms <= due->now_ms) {
+		due->item = item;
 	}
 }
 
 static int tick(struct gyre_stack *stack)
 {
 	struct shard *shard = (struct shard *)gyre_loop_data(stack);
-	size_t seen = 0;
+	size_t end = shard->cursor + SHARD_TREES;
 
 	shard_look_at_clock(shard);
-	for (size_t i = 0; i < SHARD_TREES && seen < TICK_ITEMS && shard->counts[EXPIRING] > 0;) {
+	for (size_t seen = 0;
+	     seen < TICK_ITEMS && shard->counts[EXPIRING] > 0 && shard->cursor < end;) {
 		struct item *tree = shard->trees[shard->cursor % SHARD_TREES];
 		struct due due = { .now_ms = shard->now_ms };
 
 		seen += tree_count(tree);
 		tree_visit(tree, 0, SSIZE_MAX, false, look_at_time, &due);
-		if (due.count < DUE_MAX) { /* otherwise the tree is looked at again */
+		if (due.item == NULL) {
 			shard->cursor++;
-			i++;
-		}
-		shard->counts[EXPIRED] += due.count;
-		while (due.count > 0) {
-			shard_remove(shard, due.items[--due.count]);
+		} else { /* and the tree is looked at again */
+			shard_count(shard, EXPIRED, 1);
+			shard_remove(shard, due.item);
 		}
 	}
-	shard_show_figures(shard);
+	shard->counts[MEMORY] = memory_used;
 	return gyre_return(stack);
 }
 
@@ -176,6 +166,9 @@ void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv)
 	(void)kv;
 	shard_clear(shard);
 	free(shard->out.bytes);
-	round_destroy(shard->spares);
+	free(shard->late.bytes);
+	while (shard->spares_count > 0) {
+		round_destroy(shard->spares[--shard->spares_count]);
+	}
 	free(shard);
 }

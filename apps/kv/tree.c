@@ -10,7 +10,7 @@
 
 #include "kv.h"
 
-static _Thread_local uint64_t used_bytes; /* of the shard of this thread */
+_Thread_local uint64_t memory_used; /* by the items of this thread */
 static uint64_t seed[2]; /* the same for all loops: which shard has a key follows from it */
 
 /* Once for all servers of a process, as in a simulation: nobody may move keys that others have. */
@@ -52,11 +52,6 @@ uint64_t random_number(void)
 
 /* ---- items ---- */
 
-uint64_t memory_used(void)
-{
-	return used_bytes;
-}
-
 /* Memory of another size, or the same where that fits; NULL without memory. */
 static struct item *resize(struct item *item, size_t bytes)
 {
@@ -65,7 +60,7 @@ static struct item *resize(struct item *item, size_t bytes)
 
 	if (bytes > room || bytes < room / 2) {
 		resized = (struct item *)realloc(item, bytes);
-		used_bytes += resized == NULL ? 0 : malloc_usable_size(resized) - room;
+		memory_used += resized == NULL ? 0 : malloc_usable_size(resized) - room;
 	}
 	return resized;
 }
@@ -97,7 +92,7 @@ void item_clear(struct item *item)
 void item_destroy(struct item *item)
 {
 	item_clear(item);
-	used_bytes -= malloc_usable_size(item);
+	memory_used -= malloc_usable_size(item);
 	free(item);
 }
 

@@ -30,47 +30,35 @@ static bool put(struct call *call, size_t before, struct slice more)
 
 static const char *get(struct call *call)
 {
-	return reply_value(call->out, call->item);
+	return reply_bulk(call->out, item_value(call->item));
 }
 
 static const char *get_range(struct call *call)
 {
 	struct slice value = call->item == NULL ? SLICE("") : item_value(call->item);
-	int64_t ends[2] = { 0 };
 	size_t first;
 	size_t end;
 
-	if (!call_range(call, 2, value.count, &first, &end)) {
+	if (!call_range(call, value.count, &first, &end)) {
 		return NULL;
 	}
-	(void)slice_integer(call->args[2], &ends[0]);
-	(void)slice_integer(call->args[3], &ends[1]);
-	/* Unlike in lists, what ends before the first byte ends with it. */
-	if (ends[1] < -(int64_t)value.count && first == 0 && value.count > 0 &&
-	    (ends[0] >= 0 || ends[0] <= ends[1])) {
-		end = 1;
-	}
-	return reply_bulk(call->out,
-			  (struct slice){ value.bytes + (first < end ? first : 0), end - first });
+	return reply_bulk(call->out, (struct slice){ value.bytes + first, end - first });
 }
 
-enum { IF_MISSING = 1, IF_THERE = 2, GET = 4, KEEP_TIME = 8, FLAGS = 4 };
+enum { IF_MISSING = 1, IF_THERE = 2, GET = 4, KEEP_TIME = 8, FLAGS = 4, NAMES = 6 };
 
 static bool parse_set(struct call *call, uint32_t *flags, int64_t *expires_ms)
 {
-	static const char *const names[] = { "nx", "xx",   "get", "keepttl",
-					     "ex", "exat", "px",  "pxat" };
-	const size_t names_count = sizeof(names) / sizeof(*names);
+	static const char *const names[NAMES] = { "nx", "xx", "get", "keepttl", "ex", "px" };
 
 	for (size_t i = 3; i < call->count; i++) {
-		size_t name = slice_among(call->args[i], names, names_count);
+		size_t name = slice_among(call->args[i], names, NAMES);
 
 		if (name < FLAGS) {
 			*flags |= 1U << name;
-		} else if (name == names_count || *expires_ms != 0 || ++i == call->count) {
+		} else if (name == NAMES || *expires_ms != 0 || ++i == call->count) {
 			return call_refuse(call, SYNTAX_ERROR);
-		} else if (!call_time(call, i, name < 6 ? 1000 : 1,
-				      name % 2 == 0 ? call->shard->now_ms : 0, false, expires_ms)) {
+		} else if (!call_time(call, i, name == FLAGS ? 1000 : 1, 1, expires_ms)) {
 			return false;
 		}
 	}
@@ -88,29 +76,28 @@ static const char *set(struct call *call)
 	uint32_t flags = 0;
 	size_t from = call->out->count;
 	bool applies;
+	bool is_got;
 
 	if (unit == 0 ? !parse_set(call, &flags, &expires_ms)
-		      : !call_time(call, 2, unit, call->shard->now_ms, false, &expires_ms)) {
+		      : !call_time(call, 2, unit, 1, &expires_ms)) {
 		return NULL;
 	}
-	if ((flags & GET) != 0 && call->item != NULL && call->item->type != STRING) {
+	is_got = (flags & GET) != 0;
+	if (is_got && call->item != NULL && call->item->type != STRING) {
 		return WRONG_TYPE;
 	}
 	applies = (flags & (call->item == NULL ? IF_THERE : IF_MISSING)) == 0;
-	if ((flags & GET) != 0 || !applies) {
-		(void)reply_value(call->out, (flags & GET) != 0 ? call->item : NULL);
+	if (is_got || !applies) {
+		(void)reply_bulk(call->out, is_got ? item_value(call->item) : NOTHING);
 	}
-	if (!applies) {
-		return NULL;
-	}
-	if (!put(call, 0, call->args[unit == 0 ? 2 : 3])) {
+	if (applies && !put(call, 0, call->args[unit == 0 ? 2 : 3])) {
 		call->out->count = from; /* without the old value */
 		return OUT_OF_MEMORY;
 	}
-	if ((flags & KEEP_TIME) == 0) {
+	if (applies && (flags & KEEP_TIME) == 0) {
 		shard_set_expiry(call->shard, call->item, (uint64_t)expires_ms);
 	}
-	return (flags & GET) != 0 ? NULL : OK;
+	return is_got || !applies ? NULL : OK;
 }
 
 static const char *append(struct call *call)
@@ -155,10 +142,10 @@ static const char *get_many(struct call *call)
 {
 	(void)reply_head(call->out, '*', (int64_t)call->count - 1);
 	for (size_t i = 1; i < call->count; i++) {
-		const struct item *item =
-			shard_find(call->shard, hash_of(call->args[i]), call->args[i]);
+		struct item *item = shard_find(call->shard, hash_of(call->args[i]), call->args[i]);
 
-		(void)reply_value(call->out, item == NULL || item->type != STRING ? NULL : item);
+		(void)reply_bulk(call->out,
+				 item_value(item != NULL && item->type == STRING ? item : NULL));
 	}
 	return NULL;
 }
@@ -167,14 +154,13 @@ static const char *set_many(struct call *call)
 {
 	struct call one = *call;
 
-	for (size_t i = 1; i < call->count; i += 2) {
-		one.args = call->args + i - 1;
+	for (; one.count > 1; one.args += 2, one.count -= 2) {
 		one.hash = hash_of(one.args[1]);
-		one.item = shard_find(call->shard, one.hash, one.args[1]);
+		one.item = shard_find(one.shard, one.hash, one.args[1]);
 		if (!put(&one, 0, one.args[2])) {
 			return NULL;
 		}
-		shard_set_expiry(call->shard, one.item, 0);
+		shard_set_expiry(one.shard, one.item, 0);
 	}
 	return OK;
 }
@@ -206,33 +192,31 @@ static const char *get_type(struct call *call)
 /* EXPIRE and PEXPIRE, whose variant is a unit in milliseconds. */
 static const char *set_time(struct call *call)
 {
-	bool is_there = call->item != NULL;
+	struct item *item = call->item;
 	int64_t expires_ms;
 
-	if (call->count > 3) {
-		return SYNTAX_ERROR;
-	}
-	if (!call_time(call, 2, call->command->variant, call->shard->now_ms, true, &expires_ms)) {
+	if (!call_time(call, 2, call->command->variant, INT64_MIN, &expires_ms)) {
 		return NULL;
 	}
-	if (is_there && expires_ms <= (int64_t)call->shard->now_ms) {
-		shard_remove(call->shard, call->item);
+	if (item != NULL && expires_ms <= (int64_t)call->shard->now_ms) {
+		shard_remove(call->shard, item);
 		call->item = NULL;
-	} else if (is_there) {
-		shard_set_expiry(call->shard, call->item, (uint64_t)expires_ms);
+	} else if (item != NULL) {
+		shard_set_expiry(call->shard, item, (uint64_t)expires_ms);
 	}
-	return reply_head(call->out, ':', is_there);
+	return reply_head(call->out, ':', item != NULL);
 }
 
 static const char *get_time(struct call *call)
 {
 	uint64_t unit = (uint64_t)call->command->variant;
-	uint64_t left_ms = call->item == NULL ? 0 : call->item->expires_ms - call->shard->now_ms;
 
 	if (call->item == NULL || call->item->expires_ms == 0) {
 		return reply_head(call->out, ':', call->item == NULL ? -2 : -1);
 	}
-	return reply_head(call->out, ':', (int64_t)((left_ms + unit / 2) / unit));
+	return reply_head(
+		call->out, ':',
+		(int64_t)((call->item->expires_ms - call->shard->now_ms + unit / 2) / unit));
 }
 
 static const char *persist(struct call *call)
@@ -264,8 +248,10 @@ static const char *flush_all(struct call *call)
 
 /* ---- SCAN ---- */
 
+enum { PATTERN = 0, TYPE = 1, COUNT = 2, OPTIONS = 3 };
+
 struct scan {
-	struct slice options[3]; /* pattern, type and count; without bytes for none */
+	struct slice options[OPTIONS]; /* NOTHING for those that were not given */
 	uint64_t now_ms;
 	int64_t seen;
 	int64_t count; /* of what was found */
@@ -275,8 +261,8 @@ struct scan {
 static void look_at_key(struct item *item, void *arg)
 {
 	struct scan *scan = (struct scan *)arg;
-	struct slice pattern = scan->options[0];
-	struct slice type = scan->options[1];
+	struct slice pattern = scan->options[PATTERN];
+	struct slice type = scan->options[TYPE];
 
 	scan->seen++;
 	if ((item->expires_ms == 0 || item->expires_ms > scan->now_ms) &&
@@ -290,7 +276,7 @@ static void look_at_key(struct item *item, void *arg)
 /* A cursor is a tree of a shard, times the number of shards, plus the number of that shard. */
 static const char *scan_keys(struct call *call)
 {
-	static const char *const names[] = { "match", "type", "count" };
+	static const char *const names[OPTIONS] = { "match", "type", "count" };
 	struct shard *shard = call->shard;
 	struct scan scan = { .now_ms = shard->now_ms };
 	int64_t loops = (int64_t)shard->kv->loops;
@@ -302,18 +288,18 @@ static const char *scan_keys(struct call *call)
 		return "-ERR invalid cursor\r\n";
 	}
 	for (size_t i = 2; i < call->count; i += 2) {
-		size_t name = slice_among(call->args[i], names, 3);
+		size_t name = slice_among(call->args[i], names, OPTIONS);
 
-		if (name == 3 || i + 1 == call->count) {
+		if (name == OPTIONS || i + 1 == call->count) {
 			return SYNTAX_ERROR;
 		}
 		scan.options[name] = call->args[i + 1];
-		if (name == 2 && !call_integer(call, i + 1, &wanted)) {
+		if (name == COUNT && !call_integer(call, i + 1, &wanted)) {
 			return NULL;
 		}
-		if (wanted < 1) {
-			return SYNTAX_ERROR;
-		}
+	}
+	if (wanted < 1) {
+		return SYNTAX_ERROR;
 	}
 	for (cursor /= loops; scan.seen < wanted && cursor < SHARD_TREES; cursor++) {
 		tree_visit(shard->trees[cursor], 0, SSIZE_MAX, false, look_at_key, &scan);
@@ -338,7 +324,7 @@ const struct command value_commands[] = {
 	{ "decrby", increment, 3, GROWS, 1, STRING, RUN, -1 },
 	{ "del", count_keys, -2, ADD_UP, 1, NONE, RUN, 1 },
 	{ "exists", count_keys, -2, ADD_UP, 1, NONE, RUN, 0 },
-	{ "expire", set_time, -3, 0, 1, ANY, RUN, 1000 },
+	{ "expire", set_time, 3, 0, 1, ANY, RUN, 1000 },
 	{ "flushall", flush_all, -1, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
 	{ "flushdb", flush_all, -1, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
 	{ "getrange", get_range, 4, 0, 1, STRING, RUN, 0 },
@@ -347,7 +333,7 @@ const struct command value_commands[] = {
 	{ "mget", get_many, -2, LIST_UP, 1, NONE, RUN, 0 },
 	{ "mset", set_many, -3, GROWS | ADD_UP, 2, NONE, RUN, 0 },
 	{ "persist", persist, 2, 0, 1, ANY, RUN, 0 },
-	{ "pexpire", set_time, -3, 0, 1, ANY, RUN, 1 },
+	{ "pexpire", set_time, 3, 0, 1, ANY, RUN, 1 },
 	{ "psetex", set, 4, GROWS, 1, ANY, RUN, 1 },
 	{ "pttl", get_time, 2, 0, 1, ANY, RUN, 1 },
 	{ "scan", scan_keys, -2, BY_CURSOR, 0, NONE, RUN, 0 },
