@@ -286,63 +286,48 @@ int round_visit(struct gyre_stack *stack)
 
 /* ---- at the client: what has come ---- */
 
-/* Whether what is next can be written. What is added up is there only as a whole; and so are arrays
- * for a subscriber, so that nothing that is published gets between their elements. */
-static bool is_next_there(const struct client *client)
+/* The end of the steps that can be replied next; 0 if that is not there yet. What is added up is
+ * there only as a whole; and so are arrays for a subscriber, so that nothing that is published gets
+ * between their elements. */
+static size_t end_of_next(const struct client *client)
 {
 	const struct round *round = client->round;
-	size_t i = round->next;
-	bool is_whole = (step_at(round, i)->flags & PART) != 0 || client->names != NULL;
+	bool is_whole = (step_at(round, round->next)->flags & PART) != 0 || client->names != NULL;
 
-	while (is_whole && (step_at(round, i)->flags & (DONE | MORE)) == (DONE | MORE)) {
-		i++;
+	for (size_t i = round->next; (step_at(round, i)->flags & DONE) != 0; i++) {
+		if (!is_whole || (step_at(round, i)->flags & MORE) == 0) {
+			return i + 1;
+		}
 	}
-	return (step_at(round, i)->flags & DONE) != 0;
+	return 0;
 }
 
-/* Replies what the parts of a command come to: an error, if there is one; else all are numbers, or
- * the same. */
-static void add_up(struct round *round, struct text *out)
+/* Replies up to some step. Parts come to an error, if there is one; else all are numbers, or the
+ * same. */
+static void deliver(struct round *round, size_t end, struct text *out)
 {
-	struct slice whole = reply_of(round, round->next);
+	struct slice whole = SLICE("");
 	int64_t sum = 0;
-	bool more = true;
 
-	for (; more; round->next++) {
-		struct slice part = reply_of(round, round->next);
+	for (; round->next < end; round->next++) {
+		uint16_t flags = step_at(round, round->next)->flags;
+		struct slice reply = reply_of(round, round->next);
+		size_t head = (flags & ELEMENT) != 0 ? strlen("*1\r\n") : 0;
 		int64_t number = 0;
 
-		whole = *part.bytes == '-' ? part : whole;
-		(void)slice_integer((struct slice){ part.bytes + 1, part.count - 3 }, &number);
-		sum += number;
-		more = (step_at(round, round->next)->flags & MORE) != 0;
+		if ((flags & PART) == 0) {
+			text_add(out, reply.bytes + head, reply.count - head);
+		} else if (slice_integer((struct slice){ reply.bytes + 1, reply.count - 3 },
+					 &number)) {
+			sum += number;
+		} else if (*reply.bytes == '-' || whole.count == 0) {
+			whole = reply;
+		}
+		if ((flags & (PART | MORE)) == PART && whole.count == 0) {
+			(void)reply_head(out, ':', sum);
+		}
 	}
-	if (*whole.bytes == ':') {
-		(void)reply_head(out, ':', sum);
-	} else {
-		text_add(out, whole.bytes, whole.count);
-	}
-}
-
-/* Replies what is next; for a subscriber, to the end of an array. */
-static void deliver_next(struct client *client)
-{
-	struct round *round = client->round;
-	struct text *out = &client->shard->out;
-	bool more = true;
-
-	if ((step_at(round, round->next)->flags & PART) != 0) {
-		add_up(round, out);
-		return;
-	}
-	for (; more; round->next++) {
-		const struct step *step = step_at(round, round->next);
-		struct slice reply = reply_of(round, round->next);
-		size_t head = (step->flags & ELEMENT) != 0 ? strlen("*1\r\n") : 0;
-
-		text_add(out, reply.bytes + head, reply.count - head);
-		more = (step->flags & MORE) != 0 && client->names != NULL;
-	}
+	text_add(out, whole.bytes, whole.count);
 }
 
 /* Keeps only the replies that are still to be delivered. */
@@ -364,7 +349,7 @@ static void compact(struct round *round)
 
 /* Small rounds are kept for other clients: memory that shards have written to costs more to free,
  * and to get, than the rest of a round. */
-static void end(struct client *client)
+static void finish(struct client *client)
 {
 	struct shard *shard = client->shard;
 	struct round *round = client->round;
@@ -386,15 +371,15 @@ void round_deliver(struct client *client)
 	bool is_there = !has_failed(round);
 
 	while (is_there && round->next < count_of(round) && client_can_reply(client)) {
-		is_there = is_next_there(client);
-		if (is_there) {
-			deliver_next(client);
-		}
+		size_t end = end_of_next(client);
+
+		is_there = end > 0;
+		deliver(round, end, &client->shard->out);
 	}
 	if (!is_there) {
 		compact(round);
 		round_send(client);
 	} else if (round->next == count_of(round)) {
-		end(client);
+		finish(client);
 	}
 }
