@@ -122,9 +122,11 @@ static bool run(struct client *client, struct slice raw)
 	} else {
 		call_run(&call);
 	}
-	if (shard->late.count > 0) {
+	if (shard->late.count > 0 || shard->late.failed) {
 		text_add(&shard->out, shard->late.bytes, shard->late.count);
-		shard->late.count = 0;
+		shard->out.failed |= shard->late.failed;
+		free(shard->late.bytes);
+		shard->late = (struct text){ 0 };
 	}
 	round_take_replies(client);
 	return true;

@@ -71,18 +71,24 @@ static bool put_score(const struct call *call, struct slice name, double score)
 static void reply_item(struct item *item, void *arg)
 {
 	const struct call *call = (const struct call *)arg;
+	struct text *out = call->out;
+	int shown = call->shown;
 
-	if ((call->shown & SCORES) != 0 && call->out->resp3) {
-		(void)reply_head(call->out, '*', 2);
+	if (shown == NAMES) {
+		(void)reply_bulk(out, item_key(item));
+		return;
 	}
-	if ((call->shown & NAMES) != 0) {
-		(void)reply_bulk(call->out, item_key(item));
+	if ((shown & SCORES) != 0 && out->resp3) {
+		(void)reply_head(out, '*', 2);
 	}
-	if ((call->shown & VALUES) != 0) {
-		(void)reply_bulk(call->out, item_value(item));
+	if ((shown & NAMES) != 0) {
+		(void)reply_bulk(out, item_key(item));
 	}
-	if ((call->shown & SCORES) != 0) {
-		(void)reply_double(call->out, item->score);
+	if ((shown & VALUES) != 0) {
+		(void)reply_bulk(out, item_value(item));
+	}
+	if ((shown & SCORES) != 0) {
+		(void)reply_double(out, item->score);
 	}
 }
 

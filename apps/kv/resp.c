@@ -208,23 +208,32 @@ const char *reply_text(struct text *text, const char *bytes)
 	return NULL;
 }
 
-/* A kind of reply, a number, and the end of the line. */
-const char *reply_head(struct text *text, char kind, int64_t number)
+/* Writes a kind of reply, a number, and the end of the line, and returns where that is. */
+static char *write_head(char *at, char kind, int64_t number)
 {
 	char line[NUMBER_BYTES_MAX];
-	char *at = line + sizeof(line) - 2;
+	char *digit = line + sizeof(line) - 2;
 	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 
-	memcpy(at, "\r\n", 2);
+	memcpy(digit, "\r\n", 2);
 	do {
-		*--at = (char)('0' + rest % 10);
+		*--digit = (char)('0' + rest % 10);
 		rest /= 10;
 	} while (rest > 0);
 	if (number < 0) {
-		*--at = '-';
+		*--digit = '-';
 	}
-	*--at = kind;
-	text_add(text, at, (size_t)(line + sizeof(line) - at));
+	*--digit = kind;
+	return (char *)mempcpy(at, digit, (size_t)(line + sizeof(line) - digit));
+}
+
+const char *reply_head(struct text *text, char kind, int64_t number)
+{
+	char *at = text_room(text, NUMBER_BYTES_MAX);
+
+	if (at != NULL) {
+		text->count = (size_t)(write_head(at, kind, number) - text->bytes);
+	}
 	return NULL;
 }
 
@@ -236,11 +245,11 @@ const char *reply_bulk(struct text *text, struct slice bulk)
 	if (bulk.bytes == NULL) {
 		return reply_text(text, text->resp3 ? "_\r\n" : "$-1\r\n");
 	}
-	(void)reply_head(text, '$', (int64_t)bulk.count);
-	at = text_room(text, bulk.count + 2);
+	at = text_room(text, NUMBER_BYTES_MAX + bulk.count + 2);
 	if (at != NULL) {
-		memcpy(mempcpy(at, bulk.bytes, bulk.count), "\r\n", 2);
-		text->count += bulk.count + 2;
+		at = write_head(at, '$', (int64_t)bulk.count);
+		at = (char *)mempcpy(mempcpy(at, bulk.bytes, bulk.count), "\r\n", 2);
+		text->count = (size_t)(at - text->bytes);
 	}
 	return NULL;
 }

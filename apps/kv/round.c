@@ -102,9 +102,15 @@ void round_take_replies(struct client *client)
 
 	if (round != NULL && out->count > 0) {
 		struct step step = { .flags = DONE, .at = (uint32_t)round->replies.count };
+		size_t count = count_of(round);
+		struct step *last = count == 0 ? NULL : step_at(round, count - 1);
 
 		text_add(&round->replies, out->bytes, out->count);
-		add(round, step, &round->replies);
+		if (last != NULL && last->flags == DONE && last->at + last->bytes == step.at) {
+			last->bytes += (uint32_t)out->count;
+		} else {
+			add(round, step, &round->replies);
+		}
 		out->count = 0;
 	}
 }

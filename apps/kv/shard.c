@@ -166,7 +166,6 @@ void shard_fini(struct gyre_system *system, uint32_t loop, void *data, void *kv)
 	(void)kv;
 	shard_clear(shard);
 	free(shard->out.bytes);
-	free(shard->late.bytes);
 	while (shard->spares_count > 0) {
 		round_destroy(shard->spares[--shard->spares_count]);
 	}

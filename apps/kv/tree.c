@@ -194,11 +194,18 @@ void tree_insert(struct item **tree, size_t rank, struct item *item)
 struct item *tree_take(struct item **tree, size_t rank)
 {
 	struct item *item;
-	struct item *rest;
 
-	split(*tree, rank, tree, &rest);
-	split(rest, 1, &item, &rest);
-	*tree = join(*tree, rest);
+	while (rank != tree_count((*tree)->left)) {
+		size_t left = tree_count((*tree)->left);
+
+		(*tree)->count--;
+		tree = rank < left ? &(*tree)->left : &(*tree)->right;
+		rank -= rank < left ? 0 : left + 1;
+	}
+	item = *tree;
+	*tree = join(item->left, item->right);
+	item->left = item->right = NULL;
+	item->count = 1;
 	return item;
 }
 
