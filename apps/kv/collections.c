@@ -68,16 +68,17 @@ static bool put_score(const struct call *call, struct slice name, double score)
 	return true;
 }
 
+static void reply_name(struct item *item, void *arg)
+{
+	(void)reply_bulk(((const struct call *)arg)->out, item_key(item));
+}
+
 static void reply_item(struct item *item, void *arg)
 {
 	const struct call *call = (const struct call *)arg;
 	struct text *out = call->out;
 	int shown = call->shown;
 
-	if (shown == NAMES) {
-		(void)reply_bulk(out, item_key(item));
-		return;
-	}
 	if ((shown & SCORES) != 0 && out->resp3) {
 		(void)reply_head(out, '*', 2);
 	}
@@ -260,8 +261,7 @@ static const char *get_index(struct call *call)
 	if (index < 0 || index >= count) {
 		return reply_bulk(call->out, NOTHING);
 	}
-	call->shown = NAMES;
-	tree_visit(call->item->members, index, index + 1, false, reply_item, call);
+	tree_visit(call->item->members, index, index + 1, false, reply_name, call);
 	return NULL;
 }
 
@@ -349,7 +349,8 @@ static const char *get_range(struct call *call)
 	count = end - first;
 	(void)reply_head(call->out, '*',
 			 (int64_t)(call->shown != NAMES && !call->out->resp3 ? 2 * count : count));
-	tree_visit(tree, (ssize_t)first, (ssize_t)end, (how & BACK) != 0, reply_item, call);
+	tree_visit(tree, (ssize_t)first, (ssize_t)end, (how & BACK) != 0,
+		   call->shown == NAMES ? reply_name : reply_item, call);
 	return NULL;
 }
 

@@ -92,9 +92,9 @@ static char *text_room(struct text *text, size_t count)
 
 void text_add(struct text *text, const void *bytes, size_t count)
 {
-	char *room = text_room(text, count);
+	char *room = count == 0 ? NULL : text_room(text, count);
 
-	if (room != NULL && count > 0) {
+	if (room != NULL) {
 		memcpy(room, bytes, count);
 		text->count += count;
 	}
