@@ -19,6 +19,8 @@
  *
  * A sweep may come late, as it takes only what is older than its round. So much for the cases:
  *
+ * - There is no next link, as the peer has no address: those who watch there hear that, and the
+ *   peer does not. So another round begins with the link that comes some day.
  * - The link breaks during a round: that one has no end. The next has a higher number, and names
  *   all watches from the first on.
  * - A watch begins, or is given up, during a round: its orders have the number of the round, and
@@ -155,6 +157,7 @@ static bool end(struct gy_peer_task *peer_task, enum way way)
 		return false;
 	}
 	rounds->due = false;
+	rounds->anew = rounds->anew || (rounds->used && way == WAY_NONE);
 	return true;
 }
 

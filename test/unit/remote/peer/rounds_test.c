@@ -466,3 +466,21 @@ Test(rounds, wait_while_the_link_is_half_full)
 	cr_expect_eq(hear_round(said).watches, MANY);
 	end();
 }
+
+Test(rounds, owe_one_to_the_link_that_comes_after_there_was_none, .init = begin, .fini = end)
+{
+	struct said said;
+
+	tell(2);
+	tell(0);
+	bare_hang_up(&bare); /* and the peer has no address */
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	heard_count = 0;
+	bare_dial(&bare);
+	bare_greet(&bare);
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	said = hear();
+	cr_expect_eq(unreachable, 1);
+	cr_expect_eq(said.watches, 0);
+	cr_expect_eq(said.ends, 1);
+}
