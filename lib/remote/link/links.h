@@ -12,16 +12,21 @@ struct gy_link;
 struct gy_nodes;
 struct gy_peer;
 
+enum { GY_SWEEP_LISTS = 64 };
+
 /* The links of one loop; it hangs there as home->loop.own_links. */
 struct gy_links {
 	struct gy_nodes *nodes;
 	struct gy_home *home;
-	uint64_t incarnation;		/* in which its links say that they are */
-	struct gy_task new_life;	/* the node has taken another life */
-	uint32_t new_life_posted;	/* atomic */
-	struct gy_list unlinked;	/* struct gy_peer_task: with mail that lacks memory */
-	struct gy_timer relink;		/* gives such mail its way */
-	struct gy_list sweeps;		/* of watchers that are forgotten; see rounds.c */
+	uint64_t incarnation;	  /* in which its links say that they are */
+	struct gy_task new_life;  /* the node has taken another life */
+	uint32_t new_life_posted; /* atomic */
+	struct gy_list unlinked;  /* struct gy_peer_task: with mail that lacks memory */
+	struct gy_timer relink;	  /* gives such mail its way */
+	/* Of watchers that are forgotten, by loop of the peer; see rounds.c. */
+	struct gy_list sweeps[GY_SWEEP_LISTS];
+	struct gy_list sweeps_due;	/* of these, in their turn */
+	struct gy_timer sweeps_more;	/* takes a step of the first */
 	struct gy_timer behind;		/* a watcher of nodes is */
 	struct gy_timer new_life_retry; /* and memory to tell actors of it was lacking */
 	uint64_t new_life_asked_until;	/* who had asked up to then */

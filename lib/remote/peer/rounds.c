@@ -336,39 +336,46 @@ void gy_watcher_release(struct gy_home *home, struct gy_origin watcher)
 
 /* ---- sweeps ---- */
 
-/* One at a time of each loop of a peer, on each loop here. */
+/* One of each loop of a peer, on each loop here. */
 struct sweep {
 	struct gy_task task; /* first: its node is what was allocated */
-	struct gy_list item; /* in links->sweeps */
+	struct gy_list item; /* among those of some loops */
+	struct gy_list due;  /* in links->sweeps_due, until it is done */
 	struct gy_links *links;
 	const struct gy_peer *peer;
 	struct gy_watch_walk walk;
-	struct gy_timer more;
 	bool done; /* but for houses that are away */
 };
 
 static void sweep_free(struct sweep *sweep)
 {
-	gy_timer_stop(&sweep->links->home->loop.wheel, &sweep->more);
+	gy_list_remove(&sweep->due);
 	gy_list_remove(&sweep->item);
 	gy_loop_node_put(&sweep->links->home->loop, &sweep->task.node);
 }
 
-static void sweep_on(struct sweep *sweep)
+/* Takes a step of the sweep whose turn it is: one in a tick, however many a peer asks for. */
+static void sweep_on(struct gy_links *links)
 {
-	struct gy_loop *loop = &sweep->links->home->loop;
+	struct sweep *sweep = gy_container_of(links->sweeps_due.next, struct sweep, due);
 
-	sweep->done = sweep->done || gy_watch_walk_step(sweep->links->home, &sweep->walk);
-	if (!sweep->done) {
-		gy_timer_start(&loop->wheel, &sweep->more, pause_ns);
-	} else if (sweep->walk.away == 0) {
-		sweep_free(sweep);
+	if (gy_watch_walk_step(links->home, &sweep->walk)) {
+		sweep->done = true;
+		gy_list_remove(&sweep->due);
+		if (sweep->walk.away == 0) {
+			sweep_free(sweep);
+		}
 	}
+	gy_timer_start(&links->home->loop.wheel, &links->sweeps_more, pause_ns);
 }
 
-static void sweep_more(struct gy_timer *timer)
+static void sweeps_more(struct gy_timer *timer)
 {
-	sweep_on(gy_container_of(timer, struct sweep, more));
+	struct gy_links *links = gy_container_of(timer, struct gy_links, sweeps_more);
+
+	if (!gy_list_empty(&links->sweeps_due)) {
+		sweep_on(links);
+	}
 }
 
 /* A visit that sweeps takes no memory, so no house is to be visited again. */
@@ -381,9 +388,14 @@ static void sweep_back(struct gy_watch_walk *walk)
 	}
 }
 
+static struct gy_list *sweeps_like(const struct sweep *sweep)
+{
+	return &sweep->links->sweeps[sweep->walk.loop % GY_SWEEP_LISTS];
+}
+
 static struct sweep *find_same(const struct sweep *sweep)
 {
-	const struct gy_list *list = &sweep->links->sweeps;
+	const struct gy_list *list = sweeps_like(sweep);
 
 	for (struct gy_list *item = list->next; item != list; item = item->next) {
 		struct sweep *other = gy_container_of(item, struct sweep, item);
@@ -405,25 +417,32 @@ static bool may_find(const struct sweep *sweep)
 	       sweep->links->home->orders_kept != NULL;
 }
 
+/* One that begins again waits for its turn again, so that it does not keep others from theirs. */
 static void sweep_begin(struct gy_loop *loop, struct gy_task *task)
 {
 	struct sweep *sweep = gy_container_of(task, struct sweep, task);
-	struct sweep *same = find_same(sweep);
+	struct gy_links *links = sweep->links;
+	struct sweep *same;
 
-	if (sweep->links->draining || !may_find(sweep)) {
+	if (links->draining || !may_find(sweep)) {
 		gy_loop_node_put(loop, &task->node);
-	} else if (same != NULL) {
+		return;
+	}
+	same = find_same(sweep);
+	if (same == NULL) {
+		gy_list_append(sweeps_like(sweep), &sweep->item);
+	} else {
 		same->walk.round = sweep->walk.round;
 		same->walk.slot = 0;
 		same->walk.place = (struct gy_watch_place){ 0 };
+		same->done = false;
+		gy_list_remove(&same->due);
 		gy_loop_node_put(loop, &task->node);
-		if (same->done) {
-			same->done = false;
-			sweep_on(same);
-		}
-	} else {
-		gy_list_append(&sweep->links->sweeps, &sweep->item);
-		sweep_on(sweep);
+		sweep = same;
+	}
+	gy_list_append(&links->sweeps_due, &sweep->due);
+	if (!gy_timer_is_started(&links->sweeps_more)) {
+		sweep_on(links);
 	}
 }
 
@@ -448,7 +467,7 @@ static struct gy_node *make_sweep(const struct gy_link *link, uint16_t loop, uin
 					      .round = round,
 					      .back = sweep_back };
 	sweep->done = false;
-	gy_timer_init(&sweep->more, sweep_more);
+	gy_list_init(&sweep->due);
 	return node;
 }
 
@@ -458,7 +477,7 @@ int gy_sweeps_begin(struct gy_link *link, const struct gy_frame *frame)
 	struct gyre_decoder in = { .at = frame->body, .left = frame->bytes };
 	uint32_t round = gyre_decode_u32(&in);
 
-	if (in.error != 0 || in.left > 0 ||
+	if (in.error != 0 || in.left > 0 || frame->from_loop >= GY_LINK_ORDERS_MAX ||
 	    (frame->from_loop != link->theirs.loop && link->theirs.loop != 0)) {
 		return -EPROTO;
 	}
@@ -477,20 +496,24 @@ int gy_sweeps_begin(struct gy_link *link, const struct gy_frame *frame)
 
 void gy_sweeps_init(struct gy_links *links)
 {
-	gy_list_init(&links->sweeps);
+	for (uint32_t i = 0; i < GY_SWEEP_LISTS; i++) {
+		gy_list_init(&links->sweeps[i]);
+	}
+	gy_list_init(&links->sweeps_due);
+	gy_timer_init(&links->sweeps_more, sweeps_more);
 }
 
 /* Orders that wait for houses that are away have pointers to theirs. */
 void gy_sweeps_drain(struct gy_links *links)
 {
-	struct gy_list *item = links->sweeps.next;
+	struct gy_list *due = &links->sweeps_due;
 
-	while (item != &links->sweeps) {
-		struct sweep *sweep = gy_container_of(item, struct sweep, item);
+	gy_timer_stop(&links->home->loop.wheel, &links->sweeps_more);
+	while (!gy_list_empty(due)) {
+		struct sweep *sweep = gy_container_of(due->next, struct sweep, due);
 
-		item = item->next;
-		gy_timer_stop(&links->home->loop.wheel, &sweep->more);
 		sweep->done = true;
+		gy_list_remove(&sweep->due);
 		if (sweep->walk.away == 0) {
 			sweep_free(sweep);
 		}
@@ -499,7 +522,12 @@ void gy_sweeps_drain(struct gy_links *links)
 
 void gy_sweeps_fini(struct gy_links *links)
 {
-	while (!gy_list_empty(&links->sweeps)) {
-		sweep_free(gy_container_of(links->sweeps.next, struct sweep, item));
+	gy_timer_stop(&links->home->loop.wheel, &links->sweeps_more);
+	for (uint32_t i = 0; i < GY_SWEEP_LISTS; i++) {
+		struct gy_list *list = &links->sweeps[i];
+
+		while (!gy_list_empty(list)) {
+			sweep_free(gy_container_of(list->next, struct sweep, item));
+		}
 	}
 }

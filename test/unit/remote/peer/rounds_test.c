@@ -14,6 +14,7 @@
 #include "actor/mail/mail_pool.h"
 #include "actor/mail/send.h"
 #include "remote/bare.h"
+#include "remote/link/link_order.h"
 #include "remote/peer/rounds.h"
 
 enum { MANY = GY_WATCH_WALK_STEP + 1000, HEARD_BYTES = 1 << 20, ENOUGH_MS = 100 };
@@ -164,6 +165,31 @@ Test(rounds, forget_very_many_watchers_in_steps, .init = begin_watched, .fini = 
 	SAY(watch, .slot = MANY, .round = 1);
 	SAY(round_over, .round = 1); /* which it does not do twice at a time */
 	expect_watchers(1);
+}
+
+Test(rounds, that_are_over_are_swept_one_after_the_other, .init = begin_watched,
+     .fini = end_watched)
+{
+	uint64_t timers = bare.rig.home.loop.wheel.count;
+
+	for (uint32_t i = 0; i < 2 * MANY; i++) {
+		SAY(watch, .slot = i, .loop = (uint16_t)(i % 2));
+	}
+	for (uint16_t loop = 0; loop < GY_LINK_ORDERS_MAX; loop++) {
+		SAY(round_over, .round = 1, .loop = loop);
+	}
+	cr_expect_gt(watchers(), 0);
+	cr_expect_leq(bare.rig.home.loop.wheel.count, timers + 1, "one takes all steps");
+	bare_wait(&bare, GYRE_SECONDS(10));
+	expect_watchers(0);
+}
+
+Test(rounds, are_not_of_a_loop_that_no_node_has, .init = begin_watched, .fini = end_watched)
+{
+	SAY(watch, .slot = 1);
+	SAY(round_over, .round = 1, .loop = GY_LINK_ORDERS_MAX);
+	expect_watchers(1);
+	cr_expect_eq(bare_sums(&bare).dropped[GYRE_DROP_NOT_UNDERSTOOD], 1);
 }
 
 Test(rounds, are_of_one_life_and_so_is_how_many_watches_there_may_be)
