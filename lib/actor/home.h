@@ -189,6 +189,7 @@ struct gy_home {
 	struct gy_node *tasks_kept;  /* likewise, and for those that are not mounted */
 	bool draining;		     /* nothing new is spawned here: the system stops */
 	bool leaving;		     /* nothing new is spawned here: the loop retires */
+	bool watches_waited;	     /* for memory, some time, among events; see watch.c */
 	uint32_t check_slot;	     /* the next that gy_home_check() looks at */
 
 	/* Read by gy_home_get_running(): */

@@ -427,12 +427,47 @@ static bool is_called_off(const struct gyre_mail *waiting)
 	return waiting->from.cookie == 0;
 }
 
+/* A watch that waits for the memory of its record, from the one before on; NULL for none. */
+static struct gyre_mail *next_waiting(const struct gy_house *house, const struct gyre_mail *before)
+{
+	struct gy_node *last = house->lanes[GY_LANE_EVENT];
+	struct gy_node *node = before == NULL ? last : before->node.next;
+
+	if (node == NULL || (before != NULL && node == last)) {
+		return NULL;
+	}
+	do {
+		struct gyre_mail *mail = gy_mail_of(node);
+
+		if (mail->type == &gy_type_watch && !is_called_off(mail)) {
+			return mail;
+		}
+		node = node->next;
+	} while (node != last);
+	return NULL;
+}
+
+/* By an order that names it again, or gives it up. */
+static struct gyre_mail *find_waiting(const struct gy_house *house, const struct gyre_mail *order)
+{
+	struct gyre_mail *waiting = next_waiting(house, NULL);
+
+	while (waiting != NULL &&
+	       (waiting->ask_id != order->ask_id || !gy_origin_equal(waiting->from, order->from))) {
+		waiting = next_waiting(house, waiting);
+	}
+	return waiting;
+}
+
 /* Without memory for its record a watch waits: the watcher must hear of the end only at the end. */
 void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
 
 	gy_count(&home->counters.handled, 1);
+	if (theirs == NULL && house != NULL && gy_unlikely(home->watches_waited)) {
+		theirs = find_waiting(house, mail);
+	}
 	if (is_called_off(mail)) {
 		gy_mail_put(home, mail); /* another node says that it is from nobody */
 	} else if (house == NULL) {
@@ -442,6 +477,7 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 	} else if (!hold_watcher(home, mail)) {
 		tell(home, mail, -EDQUOT);
 	} else if (!gy_watch_retry(house, mail)) {
+		home->watches_waited = true;
 		gy_house_put(home, house, mail, GY_LANE_EVENT);
 	}
 }
@@ -450,16 +486,9 @@ bool gy_watch_retry(struct gy_house *house, struct gyre_mail *mail)
 {
 	struct gy_home *home = house->home;
 	struct gy_watch *watch = watch_of(house);
-	struct gyre_mail *theirs;
 
 	if (is_called_off(mail)) {
 		gy_mail_put(home, mail);
-		return true;
-	}
-	theirs = find_watcher(house, mail);
-	if (theirs != NULL) { /* it came twice while there was no memory */
-		release_watcher(home, mail);
-		name_again(home, theirs, mail);
 		return true;
 	}
 	record_of(mail)->item.key = mail->ask_id;
@@ -679,24 +708,6 @@ bool gy_watch_visit(struct gy_house *house, const struct gy_watch_walk *walk,
 }
 
 /* ---- ends ---- */
-
-/* A watch that waits for the memory of its record, by the order that gives it up. */
-static struct gyre_mail *find_waiting(const struct gy_house *house, const struct gyre_mail *order)
-{
-	struct gy_node *last = house->lanes[GY_LANE_EVENT];
-	struct gy_node *node = last;
-
-	while (node != NULL) {
-		struct gyre_mail *waiting = gy_mail_of(node);
-
-		if (waiting->type == &gy_type_watch && waiting->ask_id == order->ask_id &&
-		    gy_origin_equal(waiting->from, order->from)) {
-			return waiting;
-		}
-		node = node->next == last ? NULL : node->next;
-	}
-	return NULL;
-}
 
 void gy_unwatch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {

@@ -217,6 +217,35 @@ Test(rounds, are_of_one_life_and_so_is_how_many_watches_there_may_be)
 	end_watched();
 }
 
+/* As if memory for its record had been lacking. */
+static void have_wait(uint32_t slot)
+{
+	struct gy_home *home = &bare.rig.home;
+	struct gyre_mail *order = gy_watch_make(home, &gy_type_watch, bare.adder);
+
+	cr_assert_not_null(order);
+	order->node.kind = GY_MAIL_EVENT;
+	order->from = (struct gy_origin){ .slot = slot | gy_life_code(1) << GY_LIFE_SHIFT,
+					  .cookie = 9,
+					  .node = BARE_PEER };
+	order->ask_id = slot;
+	cr_assert(gy_watcher_hold(home, order->from));
+	home->watches_waited = true;
+	gy_house_put(home, gy_house_find(home, bare.adder.slot, bare.adder.cookie), order,
+		     GY_LANE_EVENT);
+}
+
+Test(rounds, name_what_waits_for_memory_and_it_is_held_once, .init = begin_watched,
+     .fini = end_watched)
+{
+	have_wait(1);
+	have_wait(2);
+	SAY(watch, .slot = 1, .round = 1);
+	cr_expect_eq(watchers(), 2, "%u", watchers());
+	SAY(round_over, .round = 1);
+	expect_watchers(1);
+}
+
 /* ---- the side that watches ---- */
 
 /* What was said since the last time: orders to watch, and ends of rounds. */
