@@ -583,12 +583,24 @@ static bool waits_in_vain(const struct gy_house *house, const struct gy_node_los
 				 gy_address_shown(house->home, gy_mail_sender(theirs)));
 }
 
+static void forget_waiting(struct gy_house *house, const struct gy_node_loss *news)
+{
+	struct gyre_mail *waiting = next_waiting(house, NULL);
+
+	for (; waiting != NULL; waiting = next_waiting(house, waiting)) {
+		if (waits_in_vain(house, news, waiting)) {
+			call_off(house, waiting);
+		}
+	}
+}
+
 void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss *news)
 {
 	struct gy_table *table = house->extra == NULL || house->extra->watch == NULL
 					 ? NULL
 					 : &house->extra->watch->watchers;
 
+	forget_waiting(house, news);
 	for (uint32_t i = 0; table != NULL && i < table->size; i++) {
 		struct gy_table_item **link = &table->buckets[i];
 
@@ -666,16 +678,12 @@ static uint32_t sweep_bucket(struct gy_house *house, const struct gy_watch_walk 
 
 static void sweep_waiting(struct gy_house *house, const struct gy_watch_walk *walk)
 {
-	struct gy_node *last = house->lanes[GY_LANE_EVENT];
-	struct gy_node *node = last;
+	struct gyre_mail *waiting = next_waiting(house, NULL);
 
-	while (node != NULL) {
-		struct gyre_mail *waiting = gy_mail_of(node);
-
-		if (waiting->type == &gy_type_watch && is_swept(walk, waiting)) {
+	for (; waiting != NULL; waiting = next_waiting(house, waiting)) {
+		if (is_swept(walk, waiting)) {
 			call_off(house, waiting);
 		}
-		node = node->next == last ? NULL : node->next;
 	}
 }
 

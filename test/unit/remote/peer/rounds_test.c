@@ -9,6 +9,7 @@
 
 #include "actor/house_extra.h"
 #include "actor/life/lifecycle.h"
+#include "actor/life/node_loss.h"
 #include "actor/life/watch.h"
 #include "actor/life/watch_walk.h"
 #include "actor/mail/mail_pool.h"
@@ -244,6 +245,18 @@ Test(rounds, name_what_waits_for_memory_and_it_is_held_once, .init = begin_watch
 	cr_expect_eq(watchers(), 2, "%u", watchers());
 	SAY(round_over, .round = 1);
 	expect_watchers(1);
+}
+
+Test(rounds, have_no_watch_of_a_dead_life_wait_for_memory, .init = begin_watched,
+     .fini = end_watched)
+{
+	const struct gy_node_loss news = { .node = BARE_PEER,
+					   .deeds = GY_NODE_LOSS_FORGET_WATCHERS };
+
+	SAY(watch, .slot = 1);
+	have_wait(2);
+	cr_assert(gy_home_node_lost(&bare.rig.home, &news));
+	expect_watchers(0);
 }
 
 /* ---- the side that watches ---- */
