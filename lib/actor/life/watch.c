@@ -695,7 +695,7 @@ bool gy_watch_visit(struct gy_house *house, const struct gy_watch_walk *walk,
 				 : walk->sweeps ? &watch->watchers
 						: &watch->watched;
 
-	if (walk->sweeps) {
+	if (walk->sweeps && place->size == 0) { /* those that come later are of its round */
 		sweep_waiting(house, walk);
 	}
 	if (table != NULL && place->size != table->size) {
