@@ -13,8 +13,10 @@
 #include "actor/memory_retry.h"
 #include "actor/steal_actor.h"
 
+/* The walk may go on to a later round meanwhile, but orders of that wait behind the visit. */
 struct visit {
 	struct gy_watch_walk *walk;
+	uint32_t round;
 };
 
 static const struct gyre_type type_visit = { .name = "visit of watches",
@@ -31,7 +33,7 @@ static bool visit_later(struct gy_home *home, struct gy_house *house, struct gy_
 	mail->node.kind = GY_MAIL_EVENT;
 	gy_mail_from_nobody(mail);
 	mail->ask_id = 0;
-	((struct visit *)gyre_payload(mail))->walk = walk;
+	*(struct visit *)gyre_payload(mail) = (struct visit){ .walk = walk, .round = walk->round };
 	walk->away++;
 	gy_house_defer(home, house, mail);
 	return true;
@@ -39,12 +41,15 @@ static bool visit_later(struct gy_home *home, struct gy_house *house, struct gy_
 
 void gy_watch_visit_arrived(struct gy_home *home, struct gy_house *house, struct gyre_mail *mail)
 {
-	struct gy_watch_walk *walk = ((const struct visit *)gyre_payload(mail))->walk;
+	const struct visit visit = *(const struct visit *)gyre_payload(mail);
+	struct gy_watch_walk *walk = visit.walk;
+	struct gy_watch_walk then = *walk;
 	struct gy_watch_place first = { 0 };
 	uint32_t unbounded = UINT32_MAX;
 
 	gy_mail_put(home, mail);
-	if (house != NULL && !gy_watch_visit(house, walk, &first, &unbounded)) {
+	then.round = visit.round;
+	if (house != NULL && !gy_watch_visit(house, &then, &first, &unbounded)) {
 		walk->again = true;
 	}
 	gy_assert(walk->away > 0);
