@@ -33,6 +33,8 @@
  * - Memory: here a step is taken again in a moment; if an order is lost for want of memory, another
  *   round begins. The peer ends the link if it cannot take an order. A watch that waits there for
  *   the memory of its record can be forgotten and swept as any.
+ * - The loop retires during a round, or comes back: what was named by the one way could come behind
+ *   an end by the other, so the round begins anew, and all of it goes the new way.
  * - A loop that dials nobody sends by loop 0, and so does its rounds, one for each connection of
  *   that: the end of its round is dropped if it comes to loop 0 when that has another one. If the
  *   last link of a loop breaks while that retires, the peer may read an order from it after the end
@@ -184,6 +186,18 @@ static void begin(struct gy_peer_task *peer_task)
 	rounds->walk.again = false;
 }
 
+/* What has left by one way may come behind the end of the round, if that leaves by another. */
+static void keep_way(struct gy_peer_task *peer_task, enum way way)
+{
+	struct gy_rounds *rounds = &peer_task->rounds;
+	bool relayed = way == WAY_RELAYED;
+
+	if ((relayed || way == WAY_OPEN) && rounds->relayed != relayed) {
+		begin(peer_task);
+		rounds->relayed = relayed;
+	}
+}
+
 static void go_on(struct gy_peer_task *peer_task)
 {
 	struct gy_links *links = peer_task->links;
@@ -197,6 +211,7 @@ static void go_on(struct gy_peer_task *peer_task)
 		begin(peer_task);
 	}
 	way = rounds->due ? way_of(peer_task) : WAY_WAIT;
+	keep_way(peer_task, way);
 	if (way != WAY_WAIT &&
 	    (way == WAY_RETRY || (way == WAY_OPEN && !has_room(link_of(peer_task))) ||
 	     !gy_watch_walk_step(links->home, &rounds->walk) || rounds->anew ||

@@ -21,7 +21,8 @@ struct gy_rounds {
 	bool due;	 /* the round of that number is not over */
 	bool anew;	 /* the next one is to begin with the next step */
 	bool used;	 /* orders to watch have left: the peer is to hear the ends of rounds */
-	uint32_t way;	 /* that of loop 0 by which the round goes; or 0 */
+	bool relayed;	 /* it goes by loop 0 */
+	uint32_t way;	 /* the one that loop 0 had when the round began; or 0 */
 	struct gy_watch_walk walk;
 	struct gy_timer more; /* takes the next step */
 };

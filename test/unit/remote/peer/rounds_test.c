@@ -552,3 +552,24 @@ Test(rounds, owe_one_to_the_link_that_comes_after_there_was_none, .init = begin,
 	cr_expect_eq(said.watches, 0);
 	cr_expect_eq(said.ends, 1);
 }
+
+Test(rounds, begin_anew_when_their_loop_has_another_way, .init = begin, .fini = end)
+{
+	enum { WATCHES = GY_WATCH_WALK_STEP * 3 / 4 };
+	struct said said;
+	uint32_t before;
+
+	tell(WATCHES);
+	(void)hear();
+	dial_again();
+	said = hear();
+	before = said.watches;
+	cr_assert_gt(before, 0);
+	cr_assert_lt(before, WATCHES);
+	cr_assert_eq(said.ends, 0);
+	bare.link->peer->peer_tasks[0].rounds.relayed = true; /* as if it had retired until now */
+	said = hear_round(said);
+	cr_expect_eq(said.watches - before, WATCHES);
+	cr_expect_eq(said.ends, 1);
+	cr_expect_eq(said.round, 2);
+}
