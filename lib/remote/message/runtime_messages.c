@@ -184,7 +184,7 @@ static int decode_watch(struct gy_home *home, const struct gy_frame *frame,
 	uint32_t round = gyre_decode_u32(&in);
 	struct gyre_mail *mail;
 
-	if (in.error != 0) {
+	if (in.error != 0 || in.left > 0) {
 		return -EPROTO;
 	}
 	mail = gy_watch_make(home, &gy_type_watch, here);

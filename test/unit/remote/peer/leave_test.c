@@ -61,8 +61,9 @@ static void say(struct stranger *stranger, struct gyre_address to, enum gy_wire_
 {
 	const struct gyre_type *type = kind == GY_WIRE_ASK ? &gyre_type_number : &gy_type_watch;
 	unsigned char body[BODY_BYTES] = { 0 };
+	uint32_t bytes = kind == GY_WIRE_ASK ? type->bytes : (uint32_t)sizeof(uint32_t);
 	const struct gy_frame frame = { .kind = kind,
-					.bytes = type->bytes,
+					.bytes = bytes,
 					.body = body,
 					.to_loop = to.loop,
 					.to_slot = to.slot,
@@ -74,7 +75,7 @@ static void say(struct stranger *stranger, struct gyre_address to, enum gy_wire_
 					.layout = kind == GY_WIRE_ASK ? gy_type_layout(type) : 0,
 					.ask_id = value };
 
-	cr_assert_leq(type->bytes, sizeof(body));
+	cr_assert_leq(bytes, sizeof(body));
 	memcpy(body, &value, sizeof(value));
 	stranger_say_frame(stranger, &frame);
 }

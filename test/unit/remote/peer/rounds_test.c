@@ -30,14 +30,16 @@ struct order {
 	uint32_t slot;
 	uint32_t round;
 	uint16_t loop;
+	uint16_t more_bytes; /* than it has */
 };
 
 static void say(const struct order *order)
 {
-	unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX + 4];
+	unsigned char bytes[GY_WIRE_HEAD_BYTES_MAX + 8] = { 0 };
 	struct gyre_encoder body = { .max = 4, .room = 4 };
+	uint32_t own_bytes = order->type == &gy_type_unwatch ? 0 : 4;
 	const struct gy_frame frame = { .kind = GY_WIRE_EVENT,
-					.bytes = order->type == &gy_type_unwatch ? 0 : 4,
+					.bytes = own_bytes + order->more_bytes,
 					.to_loop = bare.adder.loop,
 					.to_slot = bare.adder.slot,
 					.to_cookie = bare.adder.cookie,
@@ -191,6 +193,18 @@ Test(rounds, are_not_of_a_loop_that_no_node_has, .init = begin_watched, .fini = 
 	SAY(round_over, .round = 1, .loop = GY_LINK_ORDERS_MAX);
 	expect_watchers(1);
 	cr_expect_eq(bare_sums(&bare).dropped[GYRE_DROP_NOT_UNDERSTOOD], 1);
+}
+
+Test(rounds, have_nothing_behind_their_numbers, .init = begin_watched, .fini = end_watched)
+{
+	SAY(watch, .slot = 1);
+	SAY(watch, .slot = 2, .more_bytes = 4);
+	expect_watchers(1);
+	cr_expect_eq(bare_sums(&bare).dropped[GYRE_DROP_NOT_UNDERSTOOD], 1);
+	come_again();
+	SAY(round_over, .round = 1, .more_bytes = 4);
+	expect_watchers(1);
+	cr_expect_eq(bare_sums(&bare).dropped[GYRE_DROP_NOT_UNDERSTOOD], 2);
 }
 
 Test(rounds, are_of_one_life_and_so_is_how_many_watches_there_may_be)
