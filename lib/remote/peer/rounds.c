@@ -13,7 +13,8 @@
  * - orders of one loop, and the end of its round, go over one link after the other, and all links
  *   of that loop are taken in order (link_order.c). What the peer's loop hands on to others stays
  *   in order too: the order to sweep is posted after all mail of the link was flushed;
- * - they never leave in fragments, which would let them overtake each other (encode.c);
+ * - orders to watch and to forget never leave in fragments, which would let them overtake each
+ *   other (encode.c). The end of a round may, behind a large message: then it comes later;
  * - the end of a round leaves only by the connection that has all the round: it is not kept for the
  *   next one, and each break begins another round.
  *
@@ -46,7 +47,10 @@
  * were lost count until the round is over; those of a former life of the peer do not.
  *
  * Both the naming and the sweep are walks in steps, a tick apart, and the naming waits while the
- * link is half full, so that 100,000 watches hold up neither loop nor link.
+ * link is half full, so that 100,000 watches hold up neither loop nor link. All sweeps of a loop
+ * share its steps, and take turns. There are no steps where a house was away: it is visited in one
+ * go when it is back. Nor does a round that goes by loop 0 see how full the link there is; its
+ * steps alone bound it.
  */
 #include "remote/peer/rounds.h"
 
