@@ -21,7 +21,8 @@ FOLDER = os.path.join("include", "gyre")
 UMBRELLA = os.path.join(FOLDER, "gyre.h")
 # Headers of other libraries, which gyre.h does not include.
 APART = [("sim", "Simulation", "hosts, a network, disks and clocks that are simulated"),
-         ("test", "Tests", "probes, peers of channels and virtual time for tests of actors and pipelines")]
+         ("test", "Tests", "probes, peers of channels and virtual time for tests of actors and pipelines"),
+         ("tap", "Tests", "what passes a place of a pipeline")]
 HEADING = re.compile(r"^/\* ---- (.+) ---- \*/$")
 TITLED = re.compile(r"^/\*\s*(.*?)\s*\*/\n#include <gyre/(\w+)\.h>$", re.MULTILINE | re.DOTALL)
 ERROR = re.compile(r"^((?:-E[A-Z0-9]+(?:, )?)+|NULL|GYRE_NOBODY|others)\s+(\S.*)$")
@@ -435,7 +436,9 @@ def contents(root):
             found[-1][1].extend((name, title) for title, name in TITLED.findall(piece))
     for name, heading, title in APART:
         if os.path.exists(os.path.join(root, FOLDER, name + ".h")):
-            found.append((heading, [(name, title)]))
+            if found[-1][0] != heading:
+                found.append((heading, []))
+            found[-1][1].append((name, title))
     return found
 
 

@@ -104,7 +104,7 @@ static bool run(struct client *client, struct slice raw)
 		return false;
 	}
 	place = call_place(&call);
-	if (place == REFUSED) {
+	if (place == REFUSED || call.command == NULL) {
 		client->is_spoilt = client->in_transaction;
 	} else if (client->names != NULL && !client->resp3 &&
 		   (call.command->flags & SUBSCRIBED) == 0) {

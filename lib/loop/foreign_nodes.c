@@ -105,9 +105,10 @@ static void free_chains(struct chain_head *head)
  * see gy_pool_keep_apart(). */
 static size_t bytes_of(uint8_t size_class)
 {
+	const size_t pair_bytes = (size_t)2 * GY_CACHE_LINE;
 	size_t bytes = gy_sizes_bytes(size_class);
 
-	return bytes < 2 * GY_CACHE_LINE ? 2 * GY_CACHE_LINE : bytes;
+	return bytes < pair_bytes ? pair_bytes : bytes;
 }
 
 /* ---- homes ---- */
