@@ -122,7 +122,12 @@ static void last_read_end(struct gyre_handler_context *ctx)
 
 static void last_exception(struct gyre_handler_context *ctx, int error)
 {
-	codec_log_error(&((struct codec_rig *)gyre_context_arg(ctx))->log, error);
+	struct codec_rig *rig = (struct codec_rig *)gyre_context_arg(ctx);
+
+	codec_log_error(&rig->log, error);
+	if (rig->pass_errors) {
+		gyre_context_fire_exception(ctx, error);
+	}
 }
 
 static const struct gyre_handler last = {

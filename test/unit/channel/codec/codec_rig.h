@@ -46,6 +46,7 @@ struct codec_rig {
 	size_t ended_at; /* of the events in the log, when the last of these came */
 	/* Called for each frame after it was written down, if it is not NULL. */
 	void (*on_frame)(struct codec_rig *rig, struct gyre_handler_context *ctx);
+	bool pass_errors; /* to the tail */
 	void *arg;
 	struct codec_log log; /* last, for it is large */
 };
