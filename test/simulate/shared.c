@@ -69,7 +69,7 @@ int world_add_nodes(struct gyre_sim *sim, uint32_t count, gyre_sim_boot_fn boot,
 	return r;
 }
 
-int world_create_node(const struct world_node *as, struct gyre_system **ret_system)
+static int create_node(const struct world_node *as, struct gyre_system **ret_system)
 {
 	struct gyre_node_peer peers[NODES_MAX] = { { 0 } };
 	char texts[NODES_MAX][32];
@@ -99,6 +99,18 @@ int world_create_node(const struct world_node *as, struct gyre_system **ret_syst
 		}
 	}
 	return gyre_system_create(&options, ret_system);
+}
+
+int world_run_node(const struct world_node *as, int (*spawn)(struct gyre_system *system, void *arg),
+		   void *arg)
+{
+	struct gyre_system *system = NULL;
+	int r = create_node(as, &system);
+
+	r = r < 0 ? r : spawn(system, arg);
+	r = r < 0 ? r : gyre_system_run(system);
+	gyre_system_destroy(system);
+	return r;
 }
 
 /* ---- a guard ---- */

@@ -86,8 +86,12 @@ struct world_node {
 	const struct gyre_type *const *types;
 };
 
-/* In the host of a node: its system, with two loops, and all others as peers. */
-int world_create_node(const struct world_node *as, struct gyre_system **ret_system);
+/*
+ * In the host of a node: its system, with two loops, and all others as peers. It runs with what
+ * @spawn puts there, which gets @arg, until it ends.
+ */
+int world_run_node(const struct world_node *as, int (*spawn)(struct gyre_system *system, void *arg),
+		   void *arg);
 
 /*
  * In the host of a node: an actor that looks once a second whether actors of these names are there,

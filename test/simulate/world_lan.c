@@ -266,6 +266,17 @@ static int spawn_both(struct gyre_system *system, const struct place *place, uin
 			       &address);
 }
 
+static int spawn_all(struct gyre_system *system, void *arg)
+{
+	const struct place *place = (const struct place *)arg;
+	int r = 0;
+
+	for (uint16_t whom = 1; r == 0 && whom <= NODES; whom++) {
+		r = whom == place->node ? 0 : spawn_both(system, place, whom);
+	}
+	return r;
+}
+
 static int be_node(void *arg)
 {
 	const struct place *place = (const struct place *)arg;
@@ -273,15 +284,8 @@ static int be_node(void *arg)
 				       .nodes = NODES,
 				       .encrypted = place->lan->encrypted,
 				       .types = types };
-	struct gyre_system *system = NULL;
-	int r = world_create_node(&as, &system);
 
-	for (uint16_t whom = 1; r == 0 && whom <= NODES; whom++) {
-		r = whom == place->node ? 0 : spawn_both(system, place, whom);
-	}
-	r = r < 0 ? r : gyre_system_run(system);
-	gyre_system_destroy(system);
-	return r;
+	return world_run_node(&as, spawn_all, arg);
 }
 
 /* ---- the world ---- */

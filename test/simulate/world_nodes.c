@@ -367,8 +367,9 @@ static int spawn_one(struct gyre_system *system, const struct gyre_class *class,
 				 NULL, &address);
 }
 
-static int spawn_all(struct gyre_system *system, const struct place *place)
+static int spawn_all(struct gyre_system *system, void *arg)
 {
+	const struct place *place = (const struct place *)arg;
 	int r = spawn_one(system, &keeper_class, place, 0);
 
 	for (uint16_t whom = 1; r == 0 && whom <= NODES; whom++) {
@@ -383,19 +384,13 @@ static int spawn_all(struct gyre_system *system, const struct place *place)
 static int be_node(void *arg)
 {
 	const struct place *place = (const struct place *)arg;
-	struct gyre_system *system = NULL;
-	int r = world_create_node(
-		&(struct world_node){ .id = place->node,
-				      .nodes = NODES,
-				      .encrypted = place->nodes->encrypted,
-				      .redial_min_ns = place->nodes->redial_min_ns,
-				      .types = types },
-		&system);
 
-	r = r < 0 ? r : spawn_all(system, place);
-	r = r < 0 ? r : gyre_system_run(system);
-	gyre_system_destroy(system);
-	return r;
+	return world_run_node(&(struct world_node){ .id = place->node,
+						    .nodes = NODES,
+						    .encrypted = place->nodes->encrypted,
+						    .redial_min_ns = place->nodes->redial_min_ns,
+						    .types = types },
+			      spawn_all, arg);
 }
 
 /* ---- the world ---- */

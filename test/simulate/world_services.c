@@ -330,24 +330,25 @@ static const struct gyre_class boss_class = {
 
 /* ---- the world ---- */
 
+static int spawn_boss(struct gyre_system *system, void *arg)
+{
+	static const char *const guarded[] = { "boss", NULL };
+	struct gyre_address boss;
+	int r = gyre_system_spawn(system, &boss_class, gyre_system_new(system, place, arg), NULL,
+				  &boss);
+
+	return r < 0 ? r : world_guard(system, guarded);
+}
+
 static int be_node(void *arg)
 {
 	struct node *node = (struct node *)arg;
-	static const char *const guarded[] = { "boss", NULL };
 	const struct world_node as = { .id = node->id, .nodes = NODES, .types = types };
-	struct gyre_system *system = NULL;
-	struct gyre_address boss;
 	int r;
 
 	node->clerks_count = 0;
-	r = world_create_node(&as, &system);
-	r = r < 0 ? r
-		  : gyre_system_spawn(system, &boss_class, gyre_system_new(system, place, node),
-				      NULL, &boss);
-	r = r < 0 ? r : world_guard(system, guarded);
-	r = r < 0 ? r : gyre_system_run(system);
+	r = world_run_node(&as, spawn_boss, node);
 	node->clerks_count = 0;
-	gyre_system_destroy(system);
 	return r;
 }
 

@@ -428,7 +428,7 @@ static const struct gyre_class taker_class = { .name = "taker",
 
 /* ---- hosts ---- */
 
-static int be_node(void *arg)
+static int spawn_all(struct gyre_system *system, void *arg)
 {
 	static const char *const guarded[NODES][NODES + 1] = {
 		{ "maker", "taker-2", "taker-3" },
@@ -436,17 +436,10 @@ static int be_node(void *arg)
 		{ "maker", "taker-1", "taker-2" },
 	};
 	struct node *node = (struct node *)arg;
-	struct gyre_system *system = NULL;
 	struct gyre_address address;
-	int r;
+	int r = gyre_system_spawn(system, &maker_class,
+				  gyre_system_new(system, place, node, node->id), NULL, &address);
 
-	node->boots++;
-	r = world_create_node(
-		&(struct world_node){ .id = node->id, .nodes = NODES, .types = types }, &system);
-	r = r < 0 ? r
-		  : gyre_system_spawn(system, &maker_class,
-				      gyre_system_new(system, place, node, node->id), NULL,
-				      &address);
 	for (uint16_t i = 1; r == 0 && i <= NODES; i++) {
 		if (i != node->id) {
 			r = gyre_system_spawn(system, &taker_class,
@@ -454,10 +447,18 @@ static int be_node(void *arg)
 					      &address);
 		}
 	}
-	r = r < 0 ? r : world_guard(system, guarded[node->id - 1]);
-	r = r < 0 ? r : gyre_system_run(system);
+	return r < 0 ? r : world_guard(system, guarded[node->id - 1]);
+}
+
+static int be_node(void *arg)
+{
+	struct node *node = (struct node *)arg;
+	int r;
+
+	node->boots++;
+	r = world_run_node(&(struct world_node){ .id = node->id, .nodes = NODES, .types = types },
+			   spawn_all, node);
 	node->boots++; /* what is open is so no longer */
-	gyre_system_destroy(system);
 	return r;
 }
 

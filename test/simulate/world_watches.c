@@ -186,8 +186,9 @@ static int spawn_one(struct gyre_system *system, const struct gyre_class *class,
 }
 
 /* Those who gazed before have gone with the last life of the host. */
-static int spawn_all(struct gyre_system *system, const struct place *place)
+static int spawn_all(struct gyre_system *system, void *arg)
 {
+	const struct place *place = (const struct place *)arg;
 	int r = spawn_one(system, &statue_class, place, 0, 0);
 
 	for (uint16_t whom = 1; r == 0 && whom <= NODES; whom++) {
@@ -203,14 +204,9 @@ static int spawn_all(struct gyre_system *system, const struct place *place)
 static int be_node(void *arg)
 {
 	const struct place *place = (const struct place *)arg;
-	struct gyre_system *system = NULL;
-	int r = world_create_node(&(struct world_node){ .id = place->node, .nodes = NODES },
-				  &system);
 
-	r = r < 0 ? r : spawn_all(system, place);
-	r = r < 0 ? r : gyre_system_run(system);
-	gyre_system_destroy(system);
-	return r;
+	return world_run_node(&(struct world_node){ .id = place->node, .nodes = NODES }, spawn_all,
+			      arg);
 }
 
 /* ---- the world ---- */
