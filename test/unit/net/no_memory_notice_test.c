@@ -18,19 +18,7 @@
 
 enum { FRAME_BYTES = 3000, NOTICES_MAX = 16 }; /* of a size that nobody else has */
 
-static void begin(void)
-{
-	rig_init(&lean_rig, NULL);
-}
-
-static void end(void)
-{
-	cr_assert_null(fixture.failure, "%s", fixture.failure);
-	lean_rig.warnings_expected = lean_rig.logged;
-	rig_fini(&lean_rig);
-}
-
-TestSuite(no_memory_notice, .timeout = 60, .init = begin, .fini = end);
+TestSuite(no_memory_notice, .timeout = 60, .init = lean_open, .fini = lean_close);
 
 /* ---- actors that trace what they hear: notices of gyre's own are capitals ---- */
 

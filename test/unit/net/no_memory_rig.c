@@ -1,6 +1,7 @@
 #include "net/no_memory_rig.h"
 
 #include "actor/stack/stack.h"
+#include "fixture.h"
 
 enum { ROUNDS_MAX = 1000, LEAN_TURNS = 30, STACKS_MAX = 256, MAILS_MAX = 1024 };
 
@@ -15,6 +16,18 @@ struct gyre_system *lean_system(void)
 bool lean_has_failed(void)
 {
 	return lean_rig.home.houses < 1 + lean_houses;
+}
+
+void lean_open(void)
+{
+	rig_init(&lean_rig, NULL);
+}
+
+void lean_close(void)
+{
+	cr_assert_null(fixture.failure, "%s", fixture.failure);
+	lean_rig.warnings_expected = lean_rig.logged;
+	rig_fini(&lean_rig);
 }
 
 void lean_begin(const struct lean_round *round)

@@ -23,6 +23,9 @@ extern struct rig lean_rig;
 /* The actors that there are besides that of the rig while none has failed; 1 in the beginning. */
 extern uint32_t lean_houses;
 
+/* For tests that are one round of their own: the .init and .fini of their suite. */
+void lean_open(void);
+void lean_close(void);
 /* Each says whether memory was lacking. */
 void lean_play(bool (*play_round)(const struct lean_round *round));
 struct gyre_system *lean_system(void);

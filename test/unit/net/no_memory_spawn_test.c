@@ -12,19 +12,7 @@
 #include "fixture.h"
 #include "net/no_memory_rig.h"
 
-static void begin(void)
-{
-	rig_init(&lean_rig, NULL);
-}
-
-static void end(void)
-{
-	cr_assert_null(fixture.failure, "%s", fixture.failure);
-	lean_rig.warnings_expected = lean_rig.logged;
-	rig_fini(&lean_rig);
-}
-
-TestSuite(no_memory_spawn, .timeout = 60, .init = begin, .fini = end);
+TestSuite(no_memory_spawn, .timeout = 60, .init = lean_open, .fini = lean_close);
 
 static void note(struct gy_loop *loop, struct gy_task *task)
 {

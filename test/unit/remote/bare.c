@@ -500,17 +500,27 @@ void bare_greet(struct bare *bare)
 	require(bare->link->stage == GY_LINK_STAGE_OPEN, "it does not like the greeting");
 }
 
-int bare_notify(struct bare *bare, uint64_t value)
+static struct gyre_mail *make_notice(struct bare *bare, uint64_t value)
 {
-	const struct gyre_address to = { .slot = 5, .cookie = 6, .node = BARE_PEER };
 	struct gyre_mail *mail = gy_mail_get(&bare->rig.home, &gyre_type_bare_number);
-	int r;
 
 	require(mail != NULL, "no memory");
 	*(struct bare_number *)gyre_payload(mail) = (struct bare_number){ value };
 	mail->node.kind = GY_MAIL_NOTICE;
 	gy_mail_from_nobody(mail);
-	r = gy_send_away(&bare->rig.home, to, mail);
+	return mail;
+}
+
+void bare_tell(struct bare *bare, struct gyre_address to, uint64_t value)
+{
+	(void)gy_send(&bare->rig.home, to, make_notice(bare, value), GY_LANE_NOTICE);
+}
+
+int bare_notify(struct bare *bare, uint64_t value)
+{
+	const struct gyre_address to = { .slot = 5, .cookie = 6, .node = BARE_PEER };
+	int r = gy_send_away(&bare->rig.home, to, make_notice(bare, value));
+
 	turn(bare);
 	return r;
 }

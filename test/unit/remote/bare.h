@@ -92,6 +92,8 @@ uint32_t bare_greeting(unsigned char bytes[GY_HELLO_BYTES_MAX]);
 /* Feeds what makes a new connection an open link. */
 void bare_greet(struct bare *bare);
 
+/* Sends an actor here a number, from nobody. */
+void bare_tell(struct bare *bare, struct gyre_address to, uint64_t value);
 /* Sends the peer a number. */
 int bare_notify(struct bare *bare, uint64_t value);
 struct bare_sums bare_sums(const struct bare *bare);

@@ -64,12 +64,7 @@ static void spawn(const struct gyre_class *class, uint32_t notices)
 	cr_assert_eq(gy_spawn(&bare.rig.home, &order, 0, &actor), 0);
 	bare_wait(&bare, 1);
 	for (uint32_t i = 0; i < notices; i++) {
-		struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_number);
-
-		cr_assert_not_null(mail);
-		mail->node.kind = GY_MAIL_NOTICE;
-		gy_mail_from_nobody(mail);
-		(void)gy_send(&bare.rig.home, actor, mail, GY_LANE_NOTICE);
+		bare_tell(&bare, actor, 0);
 	}
 	bare_wait(&bare, 1);
 }

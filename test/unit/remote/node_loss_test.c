@@ -92,12 +92,7 @@ static struct gy_house *house(void)
 
 static void notify(uint64_t value)
 {
-	struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_number);
-
-	mail->node.kind = GY_MAIL_NOTICE;
-	gy_mail_from_nobody(mail);
-	((struct bare_number *)gyre_payload(mail))->value = value;
-	(void)gy_send(&bare.rig.home, watcher, mail, GY_LANE_NOTICE);
+	bare_tell(&bare, watcher, value);
 }
 
 Test(lost_node, comes_after_what_waits_behind_a_barrier)

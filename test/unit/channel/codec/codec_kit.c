@@ -1,8 +1,9 @@
 #include "codec_kit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "channel/codec/codec_error.h"
 
 /* So long a read takes to come, at most. */
 static const uint64_t moment_ns = GYRE_MICROSECONDS(100);
@@ -245,27 +246,13 @@ int codec_kit_write(struct codec_kit *kit, const char *text, size_t slice_bytes)
 
 /* ---- what is seen ---- */
 
-static const char *text_of_error(int error)
-{
-	switch (error) {
-	case -EMSGSIZE:
-		return "size";
-	case -EPROTO:
-		return "proto";
-	case -EINVAL:
-		return "invalid";
-	default:
-		return "other";
-	}
-}
-
 static int print(char *to, size_t room, const struct gyre_tapped *it)
 {
 	switch (it->kind) {
 	case GYRE_TAPPED_READ:
 		return snprintf(to, room, "[%.*s]", (int)it->count, (const char *)it->bytes);
 	case GYRE_TAPPED_EXCEPTION:
-		return snprintf(to, room, "!%s", text_of_error(it->error));
+		return snprintf(to, room, "!%s", codec_error_text(it->error));
 	case GYRE_TAPPED_READ_END:
 		return snprintf(to, room, ".");
 	default:

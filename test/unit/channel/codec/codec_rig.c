@@ -1,12 +1,12 @@
 #include "codec_rig.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actor/class_log.h"
 #include "actor/stack/stack.h"
+#include "channel/codec/codec_error.h"
 
 enum { TICK_NS = 1000000, LOG_LINES_MAX = 100 };
 
@@ -41,20 +41,6 @@ void codec_log_error(struct codec_log *log, int error)
 	*add_event(log) = (struct codec_event){ .error = error };
 }
 
-static const char *text_of_error(int error)
-{
-	switch (error) {
-	case -EMSGSIZE:
-		return "size";
-	case -EPROTO:
-		return "proto";
-	case -EINVAL:
-		return "invalid";
-	default:
-		return "other";
-	}
-}
-
 const char *codec_log_text(const struct codec_log *log)
 {
 	static char text[CODEC_RIG_TEXT_BYTES];
@@ -66,7 +52,7 @@ const char *codec_log_text(const struct codec_log *log)
 		const struct codec_event *event = &log->events[i];
 
 		used += event->error != 0 ? (size_t)snprintf(text + used, sizeof(text) - used,
-							     "!%s", text_of_error(event->error))
+							     "!%s", codec_error_text(event->error))
 					  : (size_t)snprintf(text + used, sizeof(text) - used,
 							     "[%.*s]", (int)event->count,
 							     (const char *)log->bytes + at);

@@ -59,12 +59,7 @@ static void begin(void)
 
 static void begin_watch(void)
 {
-	struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_number);
-
-	cr_assert_not_null(mail);
-	mail->node.kind = GY_MAIL_NOTICE;
-	gy_mail_from_nobody(mail);
-	(void)gy_send(&bare.rig.home, watcher, mail, GY_LANE_NOTICE);
+	bare_tell(&bare, watcher, 0);
 	bare_wait(&bare, 1);
 }
 

@@ -77,13 +77,7 @@ static const struct gyre_class prober_class = {
 
 static void have_it(uint64_t what)
 {
-	struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_number);
-
-	cr_assert_not_null(mail);
-	*(struct bare_number *)gyre_payload(mail) = (struct bare_number){ what };
-	mail->node.kind = GY_MAIL_NOTICE;
-	gy_mail_from_nobody(mail);
-	(void)gy_send_away(&bare.rig.home, prober, mail);
+	bare_tell(&bare, prober, what);
 	bare_wait(&bare, 1);
 }
 

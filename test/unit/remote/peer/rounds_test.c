@@ -395,13 +395,7 @@ static const struct gyre_class watcher_class = {
 
 static void tell(uint64_t count)
 {
-	struct gyre_mail *mail = gy_mail_get(&bare.rig.home, &gyre_type_bare_number);
-
-	cr_assert_not_null(mail);
-	*(struct bare_number *)gyre_payload(mail) = (struct bare_number){ count };
-	mail->node.kind = GY_MAIL_NOTICE;
-	gy_mail_from_nobody(mail);
-	(void)gy_send(&bare.rig.home, watcher, mail, GY_LANE_NOTICE);
+	bare_tell(&bare, watcher, count);
 	bare_wait(&bare, 1);
 }
 
