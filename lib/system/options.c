@@ -14,9 +14,6 @@
 #include "system/engine.h"
 #include "system/tunables.h"
 
-static const int64_t stall_min_ns = GYRE_MILLISECONDS(1);
-static const int64_t min_wait_min_ns = GYRE_MICROSECONDS(1);
-static const int64_t log_buffer_bytes_min = 4096;
 static const uint32_t offload_threads_max = 256;
 static const uint32_t offload_queue_max_max = 1000000;
 
@@ -72,44 +69,40 @@ static int check_loops(const struct gy_log *log, const struct gyre_system_option
 	return 0;
 }
 
-/* A time under a millisecond is shorter than the watchdog's own pace. */
-static int check_stall(const struct gy_log *log, const struct gyre_system_options *options)
+/* Options that are -1, or at least so much: more than the bounds of tunables can say. */
+static const struct least {
+	const char *name;
+	const char *never; /* what -1 stands for */
+	int64_t min;
+} leasts[] = {
+	{ "log_buffer_bytes", "no buffer", 4096 },	  /* several of the longest lines fit */
+	{ "min_wait_ns", "never", GYRE_MICROSECONDS(1) }, /* what the kernel counts */
+	{ "stall_ns", "never", GYRE_MILLISECONDS(1) },	  /* the watchdog's own pace */
+};
+
+static int check_least(const struct gy_log *log, const struct gyre_system_options *options,
+		       const struct least *least)
 {
-	if (options->stall_ns != GYRE_STALL_NEVER && options->stall_ns < stall_min_ns) {
-		gy_log(log, GYRE_LOG_ERROR,
-		       "stall_ns is %" PRId64 ": it must be -1 for never, or from %" PRId64
-		       " to 60000000000",
-		       options->stall_ns, stall_min_ns);
-		return -EINVAL;
+	const struct gy_tunable *tunable = gy_tunable_find(least->name, strlen(least->name));
+	int64_t value = gy_tunable_read(options, tunable);
+
+	if (value == -1 || value >= least->min) {
+		return 0;
 	}
-	return 0;
+	gy_log(log, GYRE_LOG_ERROR,
+	       "%s is %" PRId64 ": it must be -1 for %s, or from %" PRId64 " to %" PRId64,
+	       least->name, value, least->never, least->min, tunable->max);
+	return -EINVAL;
 }
 
-/* The kernel counts microseconds. */
-static int check_min_wait(const struct gy_log *log, const struct gyre_system_options *options)
+static int check_leasts(const struct gy_log *log, const struct gyre_system_options *options)
 {
-	if (options->min_wait_ns != GYRE_MIN_WAIT_NEVER && options->min_wait_ns < min_wait_min_ns) {
-		gy_log(log, GYRE_LOG_ERROR,
-		       "min_wait_ns is %" PRId64 ": it must be -1 for never, or from %" PRId64
-		       " to 1000000",
-		       options->min_wait_ns, min_wait_min_ns);
-		return -EINVAL;
-	}
-	return 0;
-}
+	int r = 0;
 
-/* Several of the longest lines must fit. */
-static int check_log_buffer(const struct gy_log *log, const struct gyre_system_options *options)
-{
-	if (options->log_buffer_bytes != GYRE_LOG_UNBUFFERED &&
-	    options->log_buffer_bytes < log_buffer_bytes_min) {
-		gy_log(log, GYRE_LOG_ERROR,
-		       "log_buffer_bytes is %" PRId64
-		       ": it must be -1 for no buffer, or from %" PRId64 " to 1073741824",
-		       options->log_buffer_bytes, log_buffer_bytes_min);
-		return -EINVAL;
+	for (size_t i = 0; r == 0 && i < gy_countof(leasts); i++) {
+		r = check_least(log, options, &leasts[i]);
 	}
-	return 0;
+	return r;
 }
 
 static int check_loop_data(const struct gy_log *log, const struct gyre_system_options *options)
@@ -239,13 +232,7 @@ int gy_options_resolve(const struct gyre_system_options *options,
 		r = check_marks(&log, &resolved);
 	}
 	if (r == 0) {
-		r = check_stall(&log, &resolved);
-	}
-	if (r == 0) {
-		r = check_min_wait(&log, &resolved);
-	}
-	if (r == 0) {
-		r = check_log_buffer(&log, &resolved);
+		r = check_leasts(&log, &resolved);
 	}
 	if (r == 0) {
 		r = check_loop_data(&log, &resolved);
