@@ -35,9 +35,9 @@ static void *wake_when_blocked(void *arg)
 	return NULL;
 }
 
-Test(ring, ends_an_unlimited_wait_when_another_thread_wakes_it)
+/* Each wait without limit is ended by a wake of its own. */
+static void wait_for_many_wakes(struct gy_ring *ring)
 {
-	struct gy_ring *ring = ring_open(0, 0);
 	pthread_t thread;
 
 	for (uint64_t i = 0; i < 100; i++) {
@@ -48,6 +48,13 @@ Test(ring, ends_an_unlimited_wait_when_another_thread_wakes_it)
 		cr_assert_eq(pthread_join(thread, NULL), 0);
 		cr_assert_eq(gy_ring_counters(ring)->blocked, i + 1);
 	}
+}
+
+Test(ring, ends_an_unlimited_wait_when_another_thread_wakes_it)
+{
+	struct gy_ring *ring = ring_open(0, 0);
+
+	wait_for_many_wakes(ring);
 	gy_ring_destroy(ring);
 }
 
@@ -292,17 +299,9 @@ Test(ring, waits_for_several_where_the_kernel_can_and_no_timer_is_due_before)
 Test(ring, that_waits_for_several_still_ends_an_unlimited_wait_for_one)
 {
 	struct gy_ring *ring = open_gathering();
-	pthread_t thread;
 
-	for (uint64_t i = 0; i < 100; i++) {
-		struct waking waking = { .ring = ring, .blocked = i };
-
-		cr_assert_eq(pthread_create(&thread, NULL, wake_when_blocked, &waking), 0);
-		wait_for_wake(ring);
-		cr_assert_eq(pthread_join(thread, NULL), 0);
-		cr_assert_eq(idle_wakes, 0);
-		cr_assert_eq(gy_ring_counters(ring)->blocked, i + 1);
-	}
+	wait_for_many_wakes(ring);
+	cr_assert_eq(idle_wakes, 0);
 	gy_ring_destroy(ring);
 }
 
