@@ -246,7 +246,7 @@ extern const struct command value_commands[], collection_commands[], pubsub_comm
 /* A slice for "%.*s", of which a message shows the beginning. */
 #define SHOWN(SLICE) (int)((SLICE).count < 128 ? (SLICE).count : 128), (SLICE).bytes
 
-enum place { HERE = -1, SPREAD = -2, REFUSED = -3 }; /* any shard; several shards */
+enum place { HERE = -1, SPREAD = -2, REFUSED = -3 }; /* any; several; none */
 
 void commands_init(void);
 void call_set(struct call *call);

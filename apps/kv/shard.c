@@ -11,7 +11,7 @@
 
 #include "kv.h"
 
-enum { TICK_MS = 100, TICK_ITEMS = 20000 };
+enum { TICK_MS = 100, TICK_ITEMS = 20000, DUE_MAX = 64 };
 
 /* ---- keys ---- */
 
@@ -89,15 +89,16 @@ void shard_look_at_clock(struct shard *shard)
 
 struct due {
 	uint64_t now_ms;
-	struct item *item;
+	size_t count;
+	struct item *items[DUE_MAX];
 };
 
 static void look_at_time(struct item *item, void *arg)
 {
 	struct due *due = (struct due *)arg;
 
-	if (item->expires_ms != 0 && item->expires_ms <= due->now_ms) {
-		due->item = item;
+	if (item->expires_ms != 0 && item->expires_ms <= due->now_ms && due->count < DUE_MAX) {
+		due->items[due->count++] = item;
 	}
 }
 
@@ -114,12 +115,11 @@ static int tick(struct gyre_stack *stack)
 
 		seen += tree_count(tree);
 		tree_visit(tree, 0, SSIZE_MAX, false, look_at_time, &due);
-		if (due.item == NULL) {
-			shard->cursor++;
-		} else { /* and the tree is looked at again */
+		for (size_t i = 0; i < due.count; i++) {
 			shard_count(shard, EXPIRED, 1);
-			shard_remove(shard, due.item);
+			shard_remove(shard, due.items[i]);
 		}
+		shard->cursor += due.count < DUE_MAX; /* else it may have more */
 	}
 	shard->counts[MEMORY] = memory_used;
 	return gyre_return(stack);
