@@ -122,23 +122,15 @@ int gy_socket_entry_order(const struct gy_homes *homes, struct gyre_address acto
 
 static void carry_out_stop(struct gy_loop *loop, struct gy_task *task)
 {
-	struct gy_socket_stop *stop = gy_container_of(task, struct gy_socket_stop, task);
+	struct gy_socket_order *stop = gy_container_of(task, struct gy_socket_order, task);
 
 	/* Which needs no memory on its own loop; it may have ended. */
 	(void)gy_send_signal(gy_home_of(loop), stop->actor, &gy_type_stop, GY_MAIL_EVENT);
 	stop->done(stop);
 }
 
-/* The actor has ended with its loop. */
-static void stop_came_late(struct gy_task *task)
-{
-	struct gy_socket_stop *stop = gy_container_of(task, struct gy_socket_stop, task);
-
-	stop->done(stop);
-}
-
-void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
-			  struct gyre_address actor, void (*done)(struct gy_socket_stop *stop),
+void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_order *stop,
+			  struct gyre_address actor, void (*done)(struct gy_socket_order *stop),
 			  uint32_t *references)
 {
 	if (gyre_address_is_nobody(actor) || !gyre_address_is_nobody(stop->actor)) {
@@ -147,9 +139,8 @@ void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *s
 	(void)gy_fetch_add(references, 1); /* it may be done at once */
 	stop->actor = actor;
 	stop->done = done;
-	stop->task = (struct gy_task){ .embedded = true,
-				       .run = carry_out_stop,
-				       .came_late = stop_came_late };
+	stop->task =
+		(struct gy_task){ .embedded = true, .run = carry_out_stop, .came_late = came_late };
 	gy_loop_post_task(&homes->homes[actor.loop].loop, &stop->task);
 }
 

@@ -63,17 +63,13 @@ struct gy_socket_order {
 /* Gives an order that is a part of something, and filled but for its task. */
 void gy_socket_entry_give(const struct gy_homes *homes, struct gy_socket_order *order);
 
-/* An order to stop an actor, of which there is one for each beforehand, so that no listener stays
- * for lack of memory. */
-struct gy_socket_stop {
-	struct gy_task task;
-	struct gyre_address actor;		   /* nobody until the order was given */
-	void (*done)(struct gy_socket_stop *stop); /* on the loop of the actor, or late */
-};
-/* Gives the order, unless it was before, and adds one to @references, which @done is to give back;
- * with the mutex. */
-void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_stop *stop,
-			  struct gyre_address actor, void (*done)(struct gy_socket_stop *stop),
+/*
+ * Gives an order to stop an actor, unless @stop was given before: till then it names nobody. There
+ * is one for each beforehand, so that no listener stays for lack of memory. Adds one to
+ * @references, which @done is to give back; with the mutex.
+ */
+void gy_socket_entry_stop(const struct gy_homes *homes, struct gy_socket_order *stop,
+			  struct gyre_address actor, void (*done)(struct gy_socket_order *stop),
 			  uint32_t *references);
 
 /* ---- for the floor above; without the mutex ---- */

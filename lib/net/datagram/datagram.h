@@ -78,7 +78,7 @@ void gy_multicast_forget(struct gy_multicast_change *changes);
 
 struct gy_datagram_stand {
 	struct gyre_address actor; /* of the socket, wherever that is; nobody for none */
-	struct gy_socket_stop stop;
+	struct gy_socket_order stop;
 	struct gy_datagram_group *group; /* a reference while that is on its way */
 };
 

@@ -432,7 +432,7 @@ static int mount(struct gyre_stack *stack)
 	return r < 0 ? r : gyre_return(stack);
 }
 
-static void stopped(struct gy_socket_stop *stop)
+static void stopped(struct gy_socket_order *stop)
 {
 	gy_datagram_group_unref(gy_container_of(stop, struct gy_datagram_stand, stop)->group);
 }

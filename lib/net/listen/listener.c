@@ -46,7 +46,7 @@ static void unlock(struct gy_homes *homes)
 
 /* ---- life ---- */
 
-static void stopped(struct gy_socket_stop *stop)
+static void stopped(struct gy_socket_order *stop)
 {
 	struct gy_listener_stand *stand = gy_container_of(stop, struct gy_listener_stand, stop);
 	struct gy_listener *listener = stand->listener;

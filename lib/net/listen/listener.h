@@ -16,7 +16,7 @@
 struct gy_listener_stand {
 	struct gyre_address acceptor; /* of this loop's socket, wherever that stands */
 	struct gyre_address worker;   /* on this loop */
-	struct gy_socket_stop stop;   /* of the acceptor */
+	struct gy_socket_order stop;  /* of the acceptor */
 	struct gy_socket_order end;   /* of the worker */
 	struct gy_listener *listener; /* a reference while one of them is on its way */
 };
