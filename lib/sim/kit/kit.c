@@ -16,6 +16,7 @@
 
 static const uint64_t time_ns_default = GYRE_SECONDS(3600);
 static const uint64_t under_way_ns = GYRE_MILLISECONDS(10);
+static const uint64_t on_its_way_max_ns = GYRE_SECONDS(60);
 
 /* ---- failures ---- */
 
@@ -64,6 +65,27 @@ bool gy_test_wait(struct gyre_test *test, uint64_t until_ns)
 {
 	(void)gy_sim_wait(&test->changed, until_ns, "what is to be tested");
 	return test->sim->now_ns < until_ns;
+}
+
+bool gy_test_wait_until(struct gyre_test *test, const bool *is_so)
+{
+	uint64_t until_ns = gy_test_until(test, on_its_way_max_ns);
+	bool in_time = true;
+
+	while (!*is_so && in_time) {
+		in_time = gy_test_wait(test, until_ns);
+	}
+	return *is_so;
+}
+
+struct gy_list *gy_test_first(struct gyre_test *test, const struct gy_list *list, uint64_t until_ns)
+{
+	bool in_time = true;
+
+	while (gy_list_empty(list) && in_time) {
+		in_time = gy_test_wait(test, until_ns);
+	}
+	return gy_list_empty(list) ? NULL : list->next;
 }
 
 void gy_test_changed(struct gyre_test *test)

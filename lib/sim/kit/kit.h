@@ -1,9 +1,8 @@
 /*
  * The testkit, inside: a test is the main task of a host, its probes are actors of the system that
- * runs there, and its channels are sockets of the task, and its
- * taps are handlers of pipelines. All of them run in the one thread of the
- * simulation, so they share structures without locks; what a probe's actor changes it tells the
- * task by waking @changed.
+ * runs there, its channels are sockets of the task, and its taps are handlers of pipelines. All of
+ * them run in the one thread of the simulation, so they share structures without locks; what
+ * actors and handlers change they tell the task by waking @changed.
  */
 #ifndef GY_SIM_KIT_KIT_H
 #define GY_SIM_KIT_KIT_H
@@ -48,6 +47,12 @@ struct gyre_test {
 uint64_t gy_test_until(const struct gyre_test *test, uint64_t ns);
 /* Waits for a change; false when @until_ns has come. */
 bool gy_test_wait(struct gyre_test *test, uint64_t until_ns);
+/* Waits until something is so, for long enough for whatever is on its way. Returns whether it is.
+ */
+bool gy_test_wait_until(struct gyre_test *test, const bool *is_so);
+/* The first of a list, which stays there; NULL if none has come when @until_ns has. */
+struct gy_list *gy_test_first(struct gyre_test *test, const struct gy_list *list,
+			      uint64_t until_ns);
 void gy_test_changed(struct gyre_test *test);
 /* Tells a failure. */
 __attribute__((format(printf, 3, 4))) void gy_test_fail(struct gyre_test *test, const char *place,
@@ -153,7 +158,7 @@ struct gy_tap_call {
 	struct gy_tap_order *order;
 };
 
-/* The message is gone, and its order with it if that was not carried out. */
+/* The message is gone: an order that was not carried out ends with -EPIPE. */
 void gy_tap_call_end(struct gy_tap_call *call);
 GYRE_OWN_MESSAGE_OWNING_(gy_tap_call, 0x99, gy_tap_call_end);
 

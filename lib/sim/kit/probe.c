@@ -11,8 +11,6 @@
 #include "base/macros.h"
 #include "sim/kit/kit.h"
 
-static const uint64_t order_ns_max = GYRE_SECONDS(60);
-
 /* ---- life ---- */
 
 /* What is of the host, as mails, has gone with it when its test did not end. */
@@ -104,18 +102,13 @@ static int give_order(struct gyre_probe *probe, const struct gy_probe_order *fro
 {
 	struct gy_probe_order *order = (struct gy_probe_order *)gy_sim_get(sizeof(*order));
 	struct gyre_test *test = probe->test;
-	uint64_t until_ns = gy_test_until(test, order_ns_max);
-	bool in_time = true;
 	int r;
 
 	*order = *from;
 	gy_list_append(&probe->orders, &order->of_probe);
 	r = gyre_system_notify(test->system, probe->address,
 			       gyre_test_new(test, gy_probe_call, probe, order));
-	while (r == 0 && !order->done && in_time) {
-		in_time = gy_test_wait(test, until_ns);
-	}
-	if (r == 0 && !order->done) {
+	if (r == 0 && !gy_test_wait_until(test, &order->done)) {
 		order->kind = GY_PROBE_NOTHING; /* if it is looked at yet */
 		probe->reply = probe->reply == order ? NULL : probe->reply;
 		return -ETIME;
@@ -219,15 +212,9 @@ int gyre_probe_throw_at(struct gyre_probe *probe, int error, const char *place)
 /* The next message, which stays where it is; NULL if none has come in time. */
 static struct gy_probe_item *next_until(struct gyre_probe *probe, uint64_t until_ns)
 {
-	bool in_time = true;
+	struct gy_list *first = gy_test_first(probe->test, &probe->items, until_ns);
 
-	while (gy_list_empty(&probe->items)) {
-		if (!in_time) {
-			return NULL;
-		}
-		in_time = gy_test_wait(probe->test, until_ns);
-	}
-	return gy_container_of(probe->items.next, struct gy_probe_item, of_probe);
+	return first == NULL ? NULL : gy_container_of(first, struct gy_probe_item, of_probe);
 }
 
 /* The one that was taken before is forgotten; but an ask that may come out of the stash again is

@@ -12,8 +12,6 @@
 #include "base/macros.h"
 #include "sim/kit/kit.h"
 
-static const uint64_t order_ns_max = GYRE_SECONDS(60);
-
 /* What has come. */
 struct tapped {
 	struct gy_list of_tap;
@@ -233,13 +231,7 @@ int gyre_tap_add(struct gyre_channel *channel, struct gyre_position position, st
 /* A channel that was just opened is made by its loop. */
 static bool is_in_pipeline(const struct gyre_tap *tap)
 {
-	uint64_t until_ns = gy_test_until(tap->test, order_ns_max);
-	bool in_time = true;
-
-	while (!tap->was_added && in_time) {
-		in_time = gy_test_wait(tap->test, until_ns);
-	}
-	return tap->ctx != NULL;
+	return gy_test_wait_until(tap->test, &tap->was_added) && tap->ctx != NULL;
 }
 
 static int init_tapped(struct gyre_channel *channel, void *arg)
@@ -289,13 +281,7 @@ static struct gy_tap_order *make_order(struct gyre_tap *tap, gyre_tap_do_fn func
 /* Waits for an order that was sent. */
 static void wait_for(struct gy_tap_order *order)
 {
-	uint64_t until_ns = gy_test_until(order->test, order_ns_max);
-	bool in_time = true;
-
-	while (!order->done && in_time) {
-		in_time = gy_test_wait(order->test, until_ns);
-	}
-	if (!order->done) {
+	if (!gy_test_wait_until(order->test, &order->done)) {
 		order->function = NULL;
 		order->result = -ETIME;
 	}
@@ -371,15 +357,9 @@ int gyre_tap_write_at(struct gyre_tap *tap, const void *bytes, size_t count, con
 /* The next thing, which stays where it is; NULL if none has come in time. */
 static struct tapped *next_until(struct gyre_tap *tap, uint64_t until_ns)
 {
-	bool in_time = true;
+	struct gy_list *first = gy_test_first(tap->test, &tap->items, until_ns);
 
-	while (gy_list_empty(&tap->items)) {
-		if (!in_time) {
-			return NULL;
-		}
-		in_time = gy_test_wait(tap->test, until_ns);
-	}
-	return gy_container_of(tap->items.next, struct tapped, of_tap);
+	return first == NULL ? NULL : gy_container_of(first, struct tapped, of_tap);
 }
 
 const struct gyre_tapped *gyre_tap_take(struct gyre_tap *tap, uint64_t within_ns)
