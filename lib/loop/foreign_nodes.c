@@ -29,6 +29,7 @@
 #include <pthread.h>
 
 #include "base/memory/memory.h"
+#include "base/memory/pool.h"
 
 enum {
 	CHAIN_MAX = 64, /* nodes that go home together */
@@ -105,10 +106,7 @@ static void free_chains(struct chain_head *head)
  * see gy_pool_keep_apart(). */
 static size_t bytes_of(uint8_t size_class)
 {
-	const size_t pair_bytes = (size_t)2 * GY_CACHE_LINE;
-	size_t bytes = gy_sizes_bytes(size_class);
-
-	return bytes < pair_bytes ? pair_bytes : bytes;
+	return gy_pool_bytes_apart(gy_sizes_bytes(size_class));
 }
 
 /* ---- homes ---- */

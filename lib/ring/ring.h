@@ -161,6 +161,8 @@ int gy_ring_submit(struct gy_ring *ring);
 bool gy_ring_is_full(const struct gy_ring *ring);
 /* Whether a completion is there or flagged by the kernel, as far as can be seen without a call. */
 bool gy_ring_ready(const struct gy_ring *ring);
+/* As many completions end a wait that gathers them. */
+enum { GY_RING_GATHERED = 16 };
 /*
  * Submits and waits for a completion, in one system call: for @timeout_ns, without limit for
  * UINT64_MAX, not at all for 0. With 0 the call is left out when nothing is prepared and the kernel
@@ -169,7 +171,6 @@ bool gy_ring_ready(const struct gy_ring *ring);
  * With @min_wait_ns of the options, where features.min_wait is, a wait that may last longer goes on
  * for that time, or until there are GY_RING_GATHERED completions, though the first one has come.
  */
-enum { GY_RING_GATHERED = 16 };
 int gy_ring_submit_and_wait(struct gy_ring *ring, uint64_t timeout_ns);
 /* Whether only calls tell of what has come: gy_ring_ready() sees no more than what
  * gy_ring_submit_and_wait() has found. */

@@ -141,14 +141,16 @@ static inline bool bare_run_next(struct bare_loop *loop)
  */
 static inline struct bare_mail *bare_mails_create(size_t count, size_t stride_bytes)
 {
-	char *memory = aligned_alloc(BARE_PAIR_BYTES, (count + 1) * BARE_PAIR_BYTES);
+	size_t pairs = (count * stride_bytes + BARE_PAIR_BYTES - 1) / BARE_PAIR_BYTES;
+	char *memory = aligned_alloc(BARE_PAIR_BYTES, pairs * BARE_PAIR_BYTES);
 	struct bare_mail *first = NULL;
 
 	if (memory == NULL) {
 		abort();
 	}
 	for (size_t i = count; i > 0; i--) {
-		struct bare_mail *mail = (struct bare_mail *)(void *)(memory + i * stride_bytes);
+		struct bare_mail *mail =
+			(struct bare_mail *)(void *)(memory + (i - 1) * stride_bytes);
 
 		mail->next = first;
 		first = mail;

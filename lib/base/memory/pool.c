@@ -119,8 +119,8 @@ void gy_pool_each_lost(struct gy_pool *pool, gy_lost_fn lost, void *arg)
 /* What an object takes. */
 static uint32_t bytes_taken(const struct gy_pool *pool)
 {
-	return pool->is_apart && pool->object_bytes < 2 * GY_CACHE_LINE ? 2 * GY_CACHE_LINE
-									: pool->object_bytes;
+	return pool->is_apart ? (uint32_t)gy_pool_bytes_apart(pool->object_bytes)
+			      : pool->object_bytes;
 }
 
 void gy_pool_use_add(const struct gy_pool *pool, struct gy_pool_use *sum)

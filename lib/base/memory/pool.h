@@ -59,6 +59,11 @@ void gy_pool_know_all(struct gy_pool *pool);
  * to and fro between two threads as one. Takes as much memory again for objects of one line.
  */
 void gy_pool_keep_apart(struct gy_pool *pool);
+/* What an object of @bytes takes then. */
+static inline size_t gy_pool_bytes_apart(size_t bytes)
+{
+	return gy_greater(bytes, (size_t)2 * GY_CACHE_LINE);
+}
 
 /* Has an empty pool exchange objects with all others that have the same @existing, an atomic count
  * of their objects. */
