@@ -114,6 +114,9 @@ enum {
 			  GY_INPUT_ENDED | GY_INPUT_MANUAL | GY_OUTPUT_UNWRITABLE |
 			  GY_OUTPUT_SHUTDOWN | GY_EVENT_ACTIVE | GY_EVENT_MARK_CROSSED |
 			  GY_EVENT_DEFERRED | GY_EVENT_MAILBOX | GY_EVENT_ITEMS_SENT,
+	/* A send that ends leaves a run to do; and so does one where no read is asked for, if the
+	 * channel has to be watched from then on. */
+	GY_CHANNEL_SLOW_SENT = GY_CHANNEL_SLOW & ~GY_INPUT_MANUAL,
 	GY_CHANNEL_NO_OUTPUT = GY_CHANNEL_ENDING | GY_OUTPUT_SHUTDOWN,
 	/* Received bytes stay undelivered. */
 	GY_CHANNEL_NO_DELIVERY =

@@ -466,6 +466,14 @@ static GY_COLD void release_send(struct gyre_channel *channel, int32_t result)
 	}
 }
 
+/* Nothing else tells of a reset now that the send does not: see reset_watch.c. */
+static bool needs_watch(const struct gyre_channel *channel)
+{
+	return (channel->state & GY_NO_READ_NOT_ASKED) != 0 && !channel->receive.armed &&
+	       !channel->send.armed && !channel->reset_watch.waiting &&
+	       !channel->reset_watch.poll.armed;
+}
+
 void gy_output_send_ended(struct gyre_channel *channel, int32_t result)
 {
 	bool again = result > 0 || result == -EAGAIN || result == -EINTR;
@@ -473,7 +481,8 @@ void gy_output_send_ended(struct gyre_channel *channel, int32_t result)
 	if (!again && !gy_channel_is_aborted(channel)) {
 		gy_channel_fail(channel, result == 0 ? -EPIPE : result);
 	}
-	if ((channel->state & GY_CHANNEL_SLOW) != 0 || gy_output_start(channel) < 0) {
+	if ((channel->state & GY_CHANNEL_SLOW_SENT) != 0 || gy_output_start(channel) < 0 ||
+	    needs_watch(channel)) {
 		gy_endpoint_ready(&channel->endpoint);
 	}
 }
@@ -500,6 +509,11 @@ static __attribute__((noinline)) void sent_slow(struct gyre_channel *channel, in
 		release_send(channel, result);
 	}
 	take(channel, result);
+	if (result > 0 && channel->output.first == NULL &&
+	    (channel->state & GY_CHANNEL_SLOW_SENT) == 0 && !needs_watch(channel)) {
+		channel->channels->home->loop.silent++;
+		return;
+	}
 	gy_output_send_ended(channel, result);
 }
 
@@ -517,8 +531,8 @@ void gy_output_sent(struct gy_op *op, const struct gy_completion *completion)
 	int32_t result = completion->result;
 
 	/* More may have been written meanwhile. */
-	if (gy_unlikely((channel->state &
-			 (GY_CHANNEL_SLOW | GY_OUTPUT_GATHERED | GY_TRAIT_BUDGETED)) != 0 ||
+	if (gy_unlikely((channel->state & (GY_CHANNEL_SLOW_SENT | GY_NO_READ_NOT_ASKED |
+					   GY_OUTPUT_GATHERED | GY_TRAIT_BUDGETED)) != 0 ||
 			result <= 0 || (size_t)result != buffer->bytes || buffer->next != NULL)) {
 		sent_slow(channel, result);
 		return;

@@ -371,3 +371,19 @@ Test(reset_watch, of_a_connection_that_is_gone_does_not_reach_the_next_one_with_
 	}
 	rig_fini(&rig);
 }
+
+/* Before its first run; until then the send tells of a reset. */
+Test(reset_watch, begins_after_a_send_where_nothing_has_been_read_yet)
+{
+	char bytes[256];
+
+	fault_begin(&patient);
+	fault_open(&on_request);
+	cr_assert_eq(fault_write(100), 0);
+	rig_settle(&fault.rig);
+	cr_assert_eq(gyre_channel_queued_bytes(fault.channel), 0);
+	cr_assert_eq(recv(fault.fd, bytes, sizeof(bytes), MSG_DONTWAIT), 100);
+	await_poll();
+	fault_reset();
+	fault_end(-ECONNRESET);
+}
