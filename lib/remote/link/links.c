@@ -10,6 +10,7 @@
 #include "remote/link/link.h"
 #include "remote/link/link_beat.h"
 #include "remote/link/link_flush.h"
+#include "remote/message/encoder.h"
 #include "remote/message/fragments.h"
 #include "remote/message/outgoing.h"
 #include "remote/message/unlinked.h"
@@ -138,4 +139,5 @@ void gy_links_fini(struct gy_links *links)
 	gy_sweeps_fini(links);
 	gy_id_table_fini(&links->dialled);
 	gy_frame_pages_fini(&links->frame_pages);
+	gy_encoder_fini(&links->encoder);
 }

@@ -4,6 +4,8 @@
 #ifndef GY_REMOTE_LINK_LINKS_H
 #define GY_REMOTE_LINK_LINKS_H
 
+#include <gyre/encode.h>
+
 #include "actor/home.h"
 #include "remote/id_table.h"
 #include "remote/link/frame_page.h"
@@ -33,6 +35,7 @@ struct gy_links {
 	struct gy_id_table dialled;	/* struct gy_link, by peer */
 	struct gy_link *recent;		/* of these, that mail went over last; or NULL */
 	struct gy_frame_pages frame_pages;
+	struct gyre_encoder encoder; /* the memory of the last one */
 	struct gy_list all;
 	struct gy_timer beat;
 	uint64_t random;

@@ -4,7 +4,7 @@
  *
  * Most mail needs little of this: a message whose head was sent before names it (encode.h), and a
  * type that travels as the bytes that it has here is copied. The rest, encoded types and
- * gyre's own, is encoded into memory of its own first.
+ * gyre's own, is encoded into other memory first, which the loop keeps.
  *
  * What a link holds is bounded, from the send until the peer has taken it out of its connection and
  * credited it: past the bound a send fails, and nothing grows. Answers have a quarter more room
@@ -258,9 +258,10 @@ static int add(struct gy_link *link, struct gy_frame *frame, struct gyre_address
 static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre_address to,
 		       const struct gyre_mail *mail)
 {
-	struct gyre_encoder out = { .max = body_bytes_max(link, mail) };
+	struct gyre_encoder out;
 	int r = 0;
 
+	gy_encoder_begin(&out, &link->links->encoder, body_bytes_max(link, mail));
 	if (mail->type->id < GY_IDS_OF_GYRE) {
 		r = gy_runtime_message_encode(mail, frame, &out);
 	} else if (!gy_type_travels(mail->type)) {
@@ -270,14 +271,14 @@ static int encode_body(struct gy_link *link, struct gy_frame *frame, struct gyre
 		r = gy_type_encoding(mail->type)->encode(mail->payload, &out);
 	}
 	r = r < 0 ? r : out.error;
-	if (out.bytes != NULL) {
+	if (out.count > 0) {
 		frame->body = out.bytes;
 		frame->bytes = (uint32_t)out.count;
 	}
 	if (r == 0) {
 		r = add(link, frame, to, mail);
 	}
-	gy_encoder_fini(&out);
+	gy_encoder_end(&out, &link->links->encoder);
 	return r;
 }
 

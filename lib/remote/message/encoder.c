@@ -1,5 +1,6 @@
 /*
- * The encoder's memory, which doubles up to the largest message.
+ * The encoder's memory, which doubles up to the largest message. A loop keeps that of its last one:
+ * most messages are small, and are copied to a page when they are encoded.
  */
 #include "remote/message/encoder.h"
 
@@ -8,7 +9,7 @@
 
 #include "base/memory/memory.h"
 
-enum { ROOM_FIRST = 256 };
+enum { ROOM_FIRST = 256, KEPT_BYTES_MAX = 4096 };
 
 static bool make_room(struct gyre_encoder *out, size_t count)
 {
@@ -47,4 +48,19 @@ void gy_encoder_fini(struct gyre_encoder *out)
 {
 	gy_memory_put(out->bytes);
 	*out = (struct gyre_encoder){ 0 };
+}
+
+void gy_encoder_begin(struct gyre_encoder *out, struct gyre_encoder *kept, size_t max)
+{
+	*out = (struct gyre_encoder){ .bytes = kept->bytes, .room = kept->room, .max = max };
+	*kept = (struct gyre_encoder){ 0 };
+}
+
+void gy_encoder_end(struct gyre_encoder *out, struct gyre_encoder *kept)
+{
+	if (kept->bytes != NULL || out->room > KEPT_BYTES_MAX) {
+		gy_encoder_fini(out);
+	} else {
+		*kept = (struct gyre_encoder){ .bytes = out->bytes, .room = out->room };
+	}
 }
