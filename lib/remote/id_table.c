@@ -21,6 +21,7 @@ int gy_id_table_set(struct gy_id_table *peers, uint16_t id, void *thing)
 		gy_store_release(&peers->pages[id / GY_PEER_PAGE], page);
 	}
 	gy_store_release(&page[id % GY_PEER_PAGE], thing);
+	peers->end = id < peers->end ? peers->end : id + 1U;
 	return 0;
 }
 

@@ -14,6 +14,7 @@ enum { GY_PEER_PAGE = 256 };
 /* Finds things by 16 bits; pages are never freed before the whole. */
 struct gy_id_table {
 	void **pages[GY_PEER_PAGE];
+	uint32_t end; /* above all that were set; of those who set them */
 };
 
 static inline void *gy_id_table_find(const struct gy_id_table *peers, uint16_t id)

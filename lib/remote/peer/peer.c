@@ -54,7 +54,7 @@ uint16_t gy_peer_next_known(struct gy_nodes *nodes, uint16_t id)
 	uint32_t next = id + 1U;
 
 	(void)pthread_mutex_lock(&nodes->mutex);
-	for (; next <= UINT16_MAX; next++) {
+	for (; next < nodes->peers.end; next++) {
 		const struct gy_peer *peer = gy_peer_find(nodes, (uint16_t)next);
 
 		if (peer != NULL && peer->address != NULL) {
@@ -64,8 +64,9 @@ uint16_t gy_peer_next_known(struct gy_nodes *nodes, uint16_t id)
 			next |= GY_PEER_PAGE - 1; /* to the next page */
 		}
 	}
+	next = next < nodes->peers.end ? next : 0;
 	(void)pthread_mutex_unlock(&nodes->mutex);
-	return next > UINT16_MAX ? 0 : (uint16_t)next;
+	return (uint16_t)next;
 }
 
 static char *copy_text(const char *text)
