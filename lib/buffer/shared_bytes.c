@@ -66,9 +66,11 @@ struct gyre_bytes *gyre_bytes_of_buffer(const struct gyre_buffer *buffer)
 	return made;
 }
 
-/* The block has a byte more than it shows, for the final 0 of vsnprintf(). */
+/* Most texts are formatted once: what is longer than a line is formatted again. The block has a
+ * byte more than it shows, for the final 0 of vsnprintf(). */
 struct gyre_bytes *gyre_bytes_printf(const char *format, ...)
 {
+	char line[256];
 	struct gyre_bytes *made;
 	va_list args;
 	int length;
@@ -77,11 +79,16 @@ struct gyre_bytes *gyre_bytes_printf(const char *format, ...)
 		return NULL;
 	}
 	va_start(args, format);
-	length = vsnprintf(NULL, 0, format, args);
+	length = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	made = length < 0 ? NULL : gy_bytes_make((size_t)length + 1);
-	if (made != NULL) {
-		made->count = (size_t)length;
+	if (made == NULL) {
+		return NULL;
+	}
+	made->count = (size_t)length;
+	if (made->count < sizeof(line)) {
+		memcpy(made->data, line, made->count + 1);
+	} else {
 		va_start(args, format);
 		length = vsnprintf((char *)made->data, made->count + 1, format, args);
 		gy_assert((size_t)length == made->count);
