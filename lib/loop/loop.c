@@ -148,9 +148,12 @@ static bool drain_channels(struct gy_loop *loop)
 	/* Jobs that become ready meanwhile belong to the next round. */
 	uint32_t count = loop->channels.count;
 
+	if (count == 0) {
+		return false;
+	}
 	(void)run_jobs(loop, &loop->channels, count);
 	gy_count(&loop->counters.jobs_run, count);
-	return count > 0;
+	return true;
 }
 
 static bool drain_mounting(struct gy_loop *loop)
