@@ -205,6 +205,21 @@ int __wrap_epoll_ctl(int epoll_fd, int what, int fd, struct epoll_event *event)
 
 /* ---- waiting ---- */
 
+/* Whether anything is ready still: what was given for a level has mostly been read since. */
+static bool has_ready(struct epoll *epoll)
+{
+	while (!gy_list_empty(&epoll->ready)) {
+		struct registration *registration =
+			gy_container_of(epoll->ready.next, struct registration, of_ready);
+
+		if (present_events(registration) != 0) {
+			return true;
+		}
+		gy_list_remove(&registration->of_ready);
+	}
+	return false;
+}
+
 /* Gives events and keeps those that are for levels; which come first is drawn. */
 static int take(struct epoll *epoll, struct epoll_event *ret_events, int room)
 {
@@ -258,7 +273,7 @@ static int wait_until(struct epoll *epoll, struct epoll_event *ret_events, int r
 	int count;
 
 	gy_sim_rcu_rest(true);
-	if (until_ns <= sim->now_ns || !gy_list_empty(&epoll->ready)) {
+	if (until_ns <= sim->now_ns || has_ready(epoll)) {
 		gy_sim_yield(true); /* who waits lets others go first anyway */
 	}
 	while ((count = take(epoll, ret_events, room)) == 0 && woken && until_ns > sim->now_ns) {
