@@ -433,7 +433,8 @@ static struct gyre_mail *next_waiting(const struct gy_house *house, const struct
 	struct gy_node *last = house->lanes[GY_LANE_EVENT];
 	struct gy_node *node = before == NULL ? last : before->node.next;
 
-	if (node == NULL || (before != NULL && node == last)) {
+	if (gy_likely(!house->home->watches_waited) || node == NULL ||
+	    (before != NULL && node == last)) {
 		return NULL;
 	}
 	do {
@@ -465,7 +466,7 @@ void gy_watch_arrived(struct gy_home *home, struct gy_house *house, struct gyre_
 	struct gyre_mail *theirs = house == NULL ? NULL : find_watcher(house, mail);
 
 	gy_count(&home->counters.handled, 1);
-	if (theirs == NULL && house != NULL && gy_unlikely(home->watches_waited)) {
+	if (theirs == NULL && house != NULL) {
 		theirs = find_waiting(house, mail);
 	}
 	if (is_called_off(mail)) {
@@ -576,45 +577,59 @@ static void forget_watcher(struct gy_house *house, struct gyre_mail *theirs)
 	gy_mail_put(house->home, theirs);
 }
 
-static bool waits_in_vain(const struct gy_house *house, const struct gy_node_loss *news,
-			  const struct gyre_mail *theirs)
-{
-	return gy_node_loss_ends(house->home, news,
-				 gy_address_shown(house->home, gy_mail_sender(theirs)));
-}
+/* Which watchers are to be forgotten. */
+typedef bool (*is_over_fn)(const struct gy_house *house, const void *by,
+			   const struct gyre_mail *theirs);
 
-static void forget_waiting(struct gy_house *house, const struct gy_node_loss *news)
+static void forget_waiting(struct gy_house *house, is_over_fn is_over, const void *by)
 {
 	struct gyre_mail *waiting = next_waiting(house, NULL);
 
 	for (; waiting != NULL; waiting = next_waiting(house, waiting)) {
-		if (waits_in_vain(house, news, waiting)) {
+		if (is_over(house, by, waiting)) {
 			call_off(house, waiting);
 		}
 	}
 }
 
+/* Those of a bucket; one more than there were. The table keeps its size, so that a walk goes on
+ * where it is. */
+static uint32_t forget_bucket(struct gy_house *house, uint32_t bucket, is_over_fn is_over,
+			      const void *by)
+{
+	struct gy_table *table = &house->extra->watch->watchers;
+	struct gy_table_item **link = &table->buckets[bucket];
+	uint32_t count = 1;
+
+	for (; *link != NULL; count++) {
+		struct gyre_mail *theirs = mail_of(*link);
+
+		if (is_over(house, by, theirs)) {
+			*link = (*link)->next;
+			table->count--;
+			forget_watcher(house, theirs);
+		} else {
+			link = &(*link)->next;
+		}
+	}
+	return count;
+}
+
+/* @by: struct gy_node_loss. */
+static bool waits_in_vain(const struct gy_house *house, const void *by,
+			  const struct gyre_mail *theirs)
+{
+	return gy_node_loss_ends(house->home, (const struct gy_node_loss *)by,
+				 gy_address_shown(house->home, gy_mail_sender(theirs)));
+}
+
 void gy_watch_forget_watchers(struct gy_house *house, const struct gy_node_loss *news)
 {
-	struct gy_table *table = house->extra == NULL || house->extra->watch == NULL
-					 ? NULL
-					 : &house->extra->watch->watchers;
+	const struct gy_watch *watch = house->extra == NULL ? NULL : house->extra->watch;
 
-	forget_waiting(house, news);
-	for (uint32_t i = 0; table != NULL && i < table->size; i++) {
-		struct gy_table_item **link = &table->buckets[i];
-
-		while (*link != NULL) {
-			struct gyre_mail *theirs = mail_of(*link);
-
-			if (waits_in_vain(house, news, theirs)) {
-				*link = (*link)->next;
-				table->count--;
-				forget_watcher(house, theirs);
-			} else {
-				link = &(*link)->next;
-			}
-		}
+	forget_waiting(house, waits_in_vain, news);
+	for (uint32_t i = 0; watch != NULL && i < watch->watchers.size; i++) {
+		(void)forget_bucket(house, i, waits_in_vain, news);
 	}
 }
 
@@ -632,7 +647,7 @@ static bool name(struct gy_house *house, const struct gyre_mail *mine)
 	return theirs != NULL;
 }
 
-/* Those of a bucket. How many they were; 0 if memory was lacking. */
+/* Those of a bucket; one more than there are, or 0 if memory was lacking. */
 static uint32_t name_bucket(struct gy_house *house, uint16_t node, struct gy_table_item *item)
 {
 	uint32_t count = 1;
@@ -648,43 +663,15 @@ static uint32_t name_bucket(struct gy_house *house, uint16_t node, struct gy_tab
 	return count;
 }
 
-static bool is_swept(const struct gy_watch_walk *walk, const struct gyre_mail *theirs)
+/* @by: struct gy_watch_walk. */
+static bool is_swept(const struct gy_house *house, const void *by, const struct gyre_mail *theirs)
 {
+	const struct gy_watch_walk *walk = (const struct gy_watch_walk *)by;
+
+	(void)house;
 	return theirs->from.node == walk->node && theirs->from.loop == walk->loop &&
 	       (theirs->from.slot & ~gy_slot_mask) == walk->life &&
 	       (int32_t)(record_of_const(theirs)->round - walk->round) < 0;
-}
-
-/* The table keeps its size, so that the walk goes on where it is. */
-static uint32_t sweep_bucket(struct gy_house *house, const struct gy_watch_walk *walk,
-			     struct gy_table *table, uint32_t bucket)
-{
-	struct gy_table_item **link = &table->buckets[bucket];
-	uint32_t count = 1;
-
-	for (; *link != NULL; count++) {
-		struct gyre_mail *theirs = mail_of(*link);
-
-		if (is_swept(walk, theirs)) {
-			*link = (*link)->next;
-			table->count--;
-			forget_watcher(house, theirs);
-		} else {
-			link = &(*link)->next;
-		}
-	}
-	return count;
-}
-
-static void sweep_waiting(struct gy_house *house, const struct gy_watch_walk *walk)
-{
-	struct gyre_mail *waiting = next_waiting(house, NULL);
-
-	for (; waiting != NULL; waiting = next_waiting(house, waiting)) {
-		if (is_swept(walk, waiting)) {
-			call_off(house, waiting);
-		}
-	}
 }
 
 bool gy_watch_visit(struct gy_house *house, const struct gy_watch_walk *walk,
@@ -696,16 +683,17 @@ bool gy_watch_visit(struct gy_house *house, const struct gy_watch_walk *walk,
 						: &watch->watched;
 
 	if (walk->sweeps && place->size == 0) { /* those that come later are of its round */
-		sweep_waiting(house, walk);
+		forget_waiting(house, is_swept, walk);
 	}
 	if (table != NULL && place->size != table->size) {
 		*place = (struct gy_watch_place){ .size = table->size }; /* from the first on */
 	}
 	for (; table != NULL && place->bucket < table->size; place->bucket++) {
-		uint32_t count = *budget == 0	? 0
-				 : walk->sweeps ? sweep_bucket(house, walk, table, place->bucket)
-						: name_bucket(house, walk->node,
-							      table->buckets[place->bucket]);
+		uint32_t count =
+			*budget == 0 ? 0
+			: walk->sweeps
+				? forget_bucket(house, place->bucket, is_swept, walk)
+				: name_bucket(house, walk->node, table->buckets[place->bucket]);
 
 		if (count == 0) {
 			return false;
