@@ -28,7 +28,7 @@ void gy_links_init(struct gy_links *links, struct gy_nodes *nodes, struct gy_hom
 	gy_links_init_beat(links);
 	gy_states_init(links);
 	gy_unlinked_init(links);
-	gy_sweeps_init(links);
+	gy_walks_init(links);
 	home->loop.own_links = links;
 }
 
@@ -101,7 +101,7 @@ void gy_links_drain(struct gy_links *links)
 	links->draining = true;
 	gy_timer_stop(&links->home->loop.wheel, &links->beat);
 	gy_unlinked_drop(links);
-	gy_sweeps_drain(links);
+	gy_walks_drain(links);
 	for (; item != &links->all; item = item->next) {
 		struct gy_link *link = gy_container_of(item, struct gy_link, item);
 
@@ -136,7 +136,7 @@ void gy_links_fini(struct gy_links *links)
 		gy_memory_put(link->in_flight.items);
 		gy_memory_put(link);
 	}
-	gy_sweeps_fini(links);
+	gy_walks_fini(links);
 	gy_id_table_fini(&links->dialled);
 	gy_frame_pages_fini(&links->frame_pages);
 	gy_encoder_fini(&links->encoder);

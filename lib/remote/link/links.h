@@ -25,6 +25,9 @@ struct gy_links {
 	uint32_t new_life_posted; /* atomic */
 	struct gy_list unlinked;  /* struct gy_peer_task: with mail that lacks memory */
 	struct gy_timer relink;	  /* gives such mail its way */
+	bool watches; /* orders to watch have left this loop: its rounds have something to name */
+	struct gy_list rounds_due;   /* struct gy_rounds: with a peer each, in their turn */
+	struct gy_timer rounds_more; /* takes a step of the first */
 	/* Of watchers that are forgotten, by loop of the peer; see rounds.c. */
 	struct gy_list sweeps[GY_SWEEP_LISTS];
 	struct gy_list sweeps_due;	/* of these, in their turn */

@@ -20,6 +20,7 @@
 #include "remote/message/route.h"
 #include "remote/peer/peer_life.h"
 #include "remote/peer/peer_state.h"
+#include "remote/peer/rounds.h"
 
 static enum gyre_drop reason_of(int error)
 {
@@ -65,7 +66,7 @@ static bool fail_answer(struct gy_home *home, struct gyre_address asker, struct 
 static void repeat_round(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
 {
 	gy_count(&home->counters.handled, 1);
-	gy_peer_task_renew_later(gy_links_of(home), to.node, mail->from.loop);
+	gy_rounds_begin_later(gy_links_of(home), to.node, mail->from.loop);
 	gy_mail_put(home, mail);
 }
 

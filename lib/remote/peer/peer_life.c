@@ -235,7 +235,7 @@ static void carry_out(struct gy_loop *loop, struct gy_task *task)
 	if ((peer_tasks & GY_PEER_TASK_CUT) != 0) {
 		cut(peer_task);
 	}
-	if ((peer_tasks & GY_PEER_TASK_RENEW) != 0) {
+	if ((peer_tasks & GY_PEER_TASK_ROUND) != 0) {
 		gy_rounds_begin(peer_task);
 	}
 	if ((peer_tasks & GY_PEER_TASK_REACH) != 0) {
@@ -253,20 +253,6 @@ void gy_peer_task_request(struct gy_links *links, struct gy_peer *peer, uint32_t
 
 	if ((before & GY_PEER_TASK_POSTED) == 0) {
 		gy_loop_post_task(&links->home->loop, &peer_task->task);
-	}
-}
-
-void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t loop)
-{
-	struct gy_peer *peer = gy_peer_find(links->nodes, node);
-
-	if (peer == NULL) {
-		return;
-	}
-	if (loop == links->home->loop.index) {
-		gy_rounds_begin_later(&peer->peer_tasks[loop]);
-	} else {
-		gy_peer_task_request(&links->nodes->links[loop], peer, GY_PEER_TASK_RENEW);
 	}
 }
 

@@ -21,7 +21,7 @@ struct gy_peer;
 enum {
 	GY_PEER_TASK_POSTED = 1,
 	GY_PEER_TASK_CUT = 2,	   /* a life of it is over */
-	GY_PEER_TASK_RENEW = 4,	   /* mail of watches may be lost: see rounds.c */
+	GY_PEER_TASK_ROUND = 4,	   /* mail of watches may be lost: see rounds.c */
 	GY_PEER_TASK_REACH = 8,	   /* it is to hear whether it can be dialled */
 	GY_PEER_TASK_EXAMINE = 16, /* another loop that dials nobody has lost sight of it */
 };
@@ -95,9 +95,6 @@ void gy_lives_end(struct gy_peer *peer);
 uint32_t gy_lives_accuse(struct gy_peer *peer, uint64_t incarnation);
 /* Has the loop carry out those tasks. Any thread. */
 void gy_peer_task_request(struct gy_links *links, struct gy_peer *peer, uint32_t peer_tasks);
-/* An order about a watch by an actor of that loop is lost for want of memory: a round begins in a
- * moment. */
-void gy_peer_task_renew_later(struct gy_links *links, uint16_t node, uint16_t loop);
 /* There is no memory for a link to examine the peer by: that is done in a moment. */
 void gy_peer_task_examine_later(struct gy_links *links, struct gy_peer *peer);
 /* Carries out a cut that is due at once: nothing of the next life comes before it. */

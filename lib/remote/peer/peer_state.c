@@ -41,7 +41,7 @@ void gy_peer_link_returned(struct gy_links *links, struct gy_peer *peer)
 	struct gy_nodes *nodes = links->nodes;
 
 	for (uint32_t i = 0; i < gy_homes_made(nodes->homes); i++) {
-		gy_peer_task_request(&nodes->links[i], peer, GY_PEER_TASK_RENEW);
+		gy_peer_task_request(&nodes->links[i], peer, GY_PEER_TASK_ROUND);
 	}
 }
 

@@ -47,10 +47,10 @@
  * were lost count until the round is over; those of a former life of the peer do not.
  *
  * Both the naming and the sweep are walks in steps, a tick apart, and the naming waits while the
- * link is half full, so that 100,000 watches hold up neither loop nor link. All sweeps of a loop
- * share its steps, and take turns. There are no steps where a house was away: it is visited in one
- * go when it is back. Nor does a round that goes by loop 0 see how full the link there is; its
- * steps alone bound it.
+ * link is half full, so that 100,000 watches hold up neither loop nor link. The rounds of a loop
+ * with all its peers take turns at a step a tick, and so do its sweeps, beside them. There are no
+ * steps where a house was away: it is visited in one go when it is back. Nor does a round that goes
+ * by loop 0 see how full the link there is; its steps alone bound it.
  */
 #include "remote/peer/rounds.h"
 
@@ -60,11 +60,9 @@
 
 #include "actor/life/watch.h"
 #include "actor/mail/mail_pool.h"
-#include "base/memory/memory.h"
 #include "remote/link/link.h"
 #include "remote/link/link_dial.h"
 #include "remote/link/links.h"
-#include "remote/message/mail_loss.h"
 #include "remote/message/outgoing.h"
 #include "remote/message/route.h"
 #include "remote/node.h"
@@ -167,13 +165,20 @@ static bool end(struct gy_peer_task *peer_task, enum way way)
 	return true;
 }
 
+/* Until then no round takes a step. */
+static void wait_a_tick(struct gy_links *links)
+{
+	if (!gy_timer_is_started(&links->rounds_more)) {
+		gy_timer_start(&links->home->loop.wheel, &links->rounds_more, pause_ns);
+	}
+}
+
 static void go_on_later(struct gy_peer_task *peer_task)
 {
-	struct gy_timer *timer = &peer_task->rounds.more;
-
-	if (!gy_timer_is_started(timer)) {
-		gy_timer_start(&peer_task->links->home->loop.wheel, timer, pause_ns);
+	if (gy_list_empty(&peer_task->rounds.turn)) {
+		gy_list_append(&peer_task->links->rounds_due, &peer_task->rounds.turn);
 	}
+	wait_a_tick(peer_task->links);
 }
 
 /* Houses that are away are visited in any case, so those of the last round still are awaited. */
@@ -202,6 +207,7 @@ static void keep_way(struct gy_peer_task *peer_task, enum way way)
 	}
 }
 
+/* Takes a step of the round. */
 static void go_on(struct gy_peer_task *peer_task)
 {
 	struct gy_links *links = peer_task->links;
@@ -214,43 +220,82 @@ static void go_on(struct gy_peer_task *peer_task)
 	if (rounds->anew) {
 		begin(peer_task);
 	}
+	if (!links->watches) {
+		rounds->due = false; /* there is nothing to name, whoever the peer is */
+		return;
+	}
 	way = rounds->due ? way_of(peer_task) : WAY_WAIT;
 	keep_way(peer_task, way);
-	if (way != WAY_WAIT &&
-	    (way == WAY_RETRY || (way == WAY_OPEN && !has_room(link_of(peer_task))) ||
-	     !gy_watch_walk_step(links->home, &rounds->walk) || rounds->anew ||
-	     !end(peer_task, way))) {
+	if (way == WAY_WAIT) {
+		return;
+	}
+	if (way == WAY_RETRY || (way == WAY_OPEN && !has_room(link_of(peer_task)))) {
+		go_on_later(peer_task);
+		return;
+	}
+	wait_a_tick(links);
+	if (!gy_watch_walk_step(links->home, &rounds->walk) || rounds->anew ||
+	    !end(peer_task, way)) {
 		go_on_later(peer_task);
 	}
 }
 
-static void more(struct gy_timer *timer)
+/* Now, or behind others: the links to many peers break together, and are back together. */
+static void go_on_in_turn(struct gy_peer_task *peer_task)
 {
-	go_on(gy_container_of(timer, struct gy_peer_task, rounds.more));
+	if (gy_timer_is_started(&peer_task->links->rounds_more)) {
+		go_on_later(peer_task);
+	} else {
+		go_on(peer_task);
+	}
+}
+
+static void rounds_more(struct gy_timer *timer)
+{
+	struct gy_links *links = gy_container_of(timer, struct gy_links, rounds_more);
+	struct gy_list *turn = links->rounds_due.next;
+
+	if (gy_list_empty(&links->rounds_due)) {
+		return;
+	}
+	gy_list_remove(turn);
+	go_on(gy_container_of(turn, struct gy_peer_task, rounds.turn));
+	if (!gy_list_empty(&links->rounds_due)) {
+		wait_a_tick(links);
+	}
 }
 
 static void back(struct gy_watch_walk *walk)
 {
-	go_on(gy_container_of(walk, struct gy_peer_task, rounds.walk));
+	go_on_in_turn(gy_container_of(walk, struct gy_peer_task, rounds.walk));
 }
 
 void gy_rounds_init(struct gy_peer_task *peer_task)
 {
 	peer_task->rounds.walk.node = peer_task->peer->id;
 	peer_task->rounds.walk.back = back;
-	gy_timer_init(&peer_task->rounds.more, more);
+	gy_list_init(&peer_task->rounds.turn);
 }
 
 void gy_rounds_begin(struct gy_peer_task *peer_task)
 {
 	peer_task->rounds.anew = true;
-	go_on(peer_task);
+	go_on_in_turn(peer_task);
 }
 
-void gy_rounds_begin_later(struct gy_peer_task *peer_task)
+void gy_rounds_begin_later(struct gy_links *links, uint16_t node, uint16_t loop)
 {
-	peer_task->rounds.anew = true;
-	go_on_later(peer_task);
+	struct gy_peer *peer = gy_peer_find(links->nodes, node);
+
+	if (peer == NULL) {
+		return;
+	}
+	if (loop == links->home->loop.index) {
+		peer->peer_tasks[loop].rounds.anew = true;
+		go_on_later(&peer->peer_tasks[loop]);
+	} else {
+		gy_peer_task_request(&links->nodes->links[loop], peer, GY_PEER_TASK_ROUND);
+	}
 }
 
 static struct gy_peer_task *task_of(const struct gy_link *link)
@@ -269,10 +314,10 @@ void gy_rounds_link_opened(struct gy_link *link)
 		gy_store_release(&link->peer->first_way, (uint32_t)link->dials);
 		for (uint32_t i = gy_loops_count(links->home->loop.peers);
 		     i < gy_homes_made(nodes->homes); i++) {
-			gy_peer_task_request(&nodes->links[i], link->peer, GY_PEER_TASK_RENEW);
+			gy_peer_task_request(&nodes->links[i], link->peer, GY_PEER_TASK_ROUND);
 		}
 	}
-	go_on(task_of(link));
+	go_on_in_turn(task_of(link));
 }
 
 /* The task finds those that have no next link: a loop that retires, and watches that are to hear
@@ -284,7 +329,7 @@ void gy_rounds_link_ended(struct gy_link *link, bool lost)
 	}
 	if (lost && gy_peer_is_alive(link->peer)) {
 		task_of(link)->rounds.anew = true; /* not now: a step may have broken the link */
-		gy_peer_task_request(link->links, link->peer, GY_PEER_TASK_RENEW);
+		gy_peer_task_request(link->links, link->peer, GY_PEER_TASK_ROUND);
 	}
 }
 
@@ -293,7 +338,11 @@ void gy_rounds_mark(struct gy_links *links, struct gyre_address to, struct gyre_
 	const struct gy_peer *peer = gy_peer_find(links->nodes, to.node);
 	uint16_t loop = links->home->loop.index;
 
-	if (peer != NULL && order->from.loop == loop) {
+	if (order->from.loop != loop) {
+		return;
+	}
+	links->watches = true;
+	if (peer != NULL) {
 		gy_watch_set_round(order, peer->peer_tasks[loop].rounds.number);
 		peer->peer_tasks[loop].rounds.used = true;
 	}
@@ -373,17 +422,24 @@ static void sweep_free(struct sweep *sweep)
 	gy_loop_node_put(&sweep->links->home->loop, &sweep->task.node);
 }
 
+/* It has visited all but the houses that are away: orders that wait for these have pointers to its
+ * walk. */
+static void sweep_end(struct sweep *sweep)
+{
+	sweep->done = true;
+	gy_list_remove(&sweep->due);
+	if (sweep->walk.away == 0) {
+		sweep_free(sweep);
+	}
+}
+
 /* Takes a step of the sweep whose turn it is: one in a tick, however many a peer asks for. */
 static void sweep_on(struct gy_links *links)
 {
 	struct sweep *sweep = gy_container_of(links->sweeps_due.next, struct sweep, due);
 
 	if (gy_watch_walk_step(links->home, &sweep->walk)) {
-		sweep->done = true;
-		gy_list_remove(&sweep->due);
-		if (sweep->walk.away == 0) {
-			sweep_free(sweep);
-		}
+		sweep_end(sweep);
 	}
 	gy_timer_start(&links->home->loop.wheel, &links->sweeps_more, pause_ns);
 }
@@ -513,8 +569,12 @@ int gy_sweeps_begin(struct gy_link *link, const struct gy_frame *frame)
 	return 0;
 }
 
-void gy_sweeps_init(struct gy_links *links)
+/* ---- the walks of a loop ---- */
+
+void gy_walks_init(struct gy_links *links)
 {
+	gy_list_init(&links->rounds_due);
+	gy_timer_init(&links->rounds_more, rounds_more);
 	for (uint32_t i = 0; i < GY_SWEEP_LISTS; i++) {
 		gy_list_init(&links->sweeps[i]);
 	}
@@ -522,25 +582,23 @@ void gy_sweeps_init(struct gy_links *links)
 	gy_timer_init(&links->sweeps_more, sweeps_more);
 }
 
-/* Orders that wait for houses that are away have pointers to theirs. */
-void gy_sweeps_drain(struct gy_links *links)
+void gy_walks_drain(struct gy_links *links)
 {
 	struct gy_list *due = &links->sweeps_due;
 
+	gy_timer_stop(&links->home->loop.wheel, &links->rounds_more);
+	while (!gy_list_empty(&links->rounds_due)) {
+		gy_list_remove(links->rounds_due.next);
+	}
 	gy_timer_stop(&links->home->loop.wheel, &links->sweeps_more);
 	while (!gy_list_empty(due)) {
-		struct sweep *sweep = gy_container_of(due->next, struct sweep, due);
-
-		sweep->done = true;
-		gy_list_remove(&sweep->due);
-		if (sweep->walk.away == 0) {
-			sweep_free(sweep);
-		}
+		sweep_end(gy_container_of(due->next, struct sweep, due));
 	}
 }
 
-void gy_sweeps_fini(struct gy_links *links)
+void gy_walks_fini(struct gy_links *links)
 {
+	gy_timer_stop(&links->home->loop.wheel, &links->rounds_more);
 	gy_timer_stop(&links->home->loop.wheel, &links->sweeps_more);
 	for (uint32_t i = 0; i < GY_SWEEP_LISTS; i++) {
 		struct gy_list *list = &links->sweeps[i];

@@ -24,7 +24,7 @@ struct gy_rounds {
 	bool relayed;	 /* it goes by loop 0 */
 	uint32_t way;	 /* the one that loop 0 had when the round began; or 0 */
 	struct gy_watch_walk walk;
-	struct gy_timer more; /* takes the next step */
+	struct gy_list turn; /* in links->rounds_due, if it waits for its next step */
 };
 
 /* The round of a loop is over: goes to the peer. */
@@ -38,8 +38,9 @@ void gy_rounds_init(struct gy_peer_task *peer_task);
 /* Orders of this loop to the peer may be lost: the next round begins, now or when there is a link.
  */
 void gy_rounds_begin(struct gy_peer_task *peer_task);
-/* The same, but not at once: memory is lacking. */
-void gy_rounds_begin_later(struct gy_peer_task *peer_task);
+/* An order about a watch by an actor of @loop is lost for want of memory: a round begins in a
+ * moment. */
+void gy_rounds_begin_later(struct gy_links *links, uint16_t node, uint16_t loop);
 /* A dialled link is open: a round that waits for it goes on, and so do those by loop 0. */
 void gy_rounds_link_opened(struct gy_link *link);
 /* A dialled link was open. @lost: what it had sent may be lost. */
@@ -55,9 +56,11 @@ void gy_watcher_release(struct gy_home *home, struct gy_origin watcher);
 
 /* The peer says that a round of a loop of it is over: -EPROTO, -ENOMEM. */
 int gy_sweeps_begin(struct gy_link *link, const struct gy_frame *frame);
-void gy_sweeps_init(struct gy_links *links);
-/* The loop stops, or retires: its actors end anyway. */
-void gy_sweeps_drain(struct gy_links *links);
-void gy_sweeps_fini(struct gy_links *links);
+
+/* Rounds and sweeps of a loop. */
+void gy_walks_init(struct gy_links *links);
+/* It stops, or retires: its actors end anyway. */
+void gy_walks_drain(struct gy_links *links);
+void gy_walks_fini(struct gy_links *links);
 
 #endif

@@ -475,6 +475,29 @@ Test(rounds, name_no_watch_that_was_given_up, .init = begin, .fini = end)
 	cr_expect_eq(said.ends, 1);
 }
 
+Test(rounds, go_through_no_house_of_a_loop_that_has_watched_nobody_elsewhere, .init = begin,
+     .fini = end)
+{
+	const struct gy_rounds *rounds =
+		&bare.link->peer->peer_tasks[bare.rig.home.loop.index].rounds;
+	struct said said;
+
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_eq(rounds->walk.slot, 0);
+	cr_expect_not(rounds->due);
+	said = hear();
+	cr_expect_eq(said.ends, 0);
+	tell(2);
+	(void)hear();
+	dial_again();
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_gt(rounds->walk.slot, 0);
+	said = hear();
+	cr_expect_eq(said.watches, 2);
+	cr_expect_eq(said.ends, 1);
+}
+
 Test(rounds, end_even_when_nothing_is_watched_any_more, .init = begin, .fini = end)
 {
 	struct said said;
@@ -521,7 +544,13 @@ Test(rounds, name_very_many_in_steps_and_begin_anew_when_the_link_breaks, .init 
 	cr_expect_lt(said.watches, MANY);
 	cr_expect_eq(said.ends, 0);
 	dial_again();
-	said = hear_round(hear());
+	cr_expect_eq(hear().watches, 0, "the step of this tick has been taken");
+	do {
+		bare_wait(&bare, GYRE_MILLISECONDS(1));
+		said = hear();
+	} while (said.watches == 0);
+	cr_expect_lt(said.watches, MANY);
+	said = hear_round(said);
 	cr_expect_eq(said.watches, MANY);
 	cr_expect_eq(said.ends, 1);
 	cr_expect_eq(said.round, 2);
