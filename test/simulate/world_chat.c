@@ -3,7 +3,8 @@
  * at each node. Each client has a room, whose members are at all nodes, and now and then visits
  * another one. It says a number a second, and which room it is in. What it hears must come from the
  * room that it is in, and the numbers of each client in their order and once. After the heal it
- * must hear all others that have its room.
+ * must hear all others that have its room; from half a minute on they are at home, for two might
+ * else be out in turns.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -65,6 +66,7 @@ struct node {
 
 struct chat_world {
 	struct gyre_sim *sim;
+	uint64_t at_home_ns; /* from when on nobody visits another room; 0 while there is trouble */
 	struct node nodes[NODES];
 	struct client clients[CLIENTS];
 };
@@ -154,12 +156,20 @@ __attribute__((format(printf, 2, 3))) static void type(struct client *client, co
 	}
 }
 
+static bool stays_at_home(const struct client *client)
+{
+	const struct chat_world *world = client->world;
+
+	return client->room == room_of(client->id) && world->at_home_ns != 0 &&
+	       gyre_sim_now(world->sim) >= world->at_home_ns;
+}
+
 /* Who visits another room soon comes back. */
 static void speak(struct client *client)
 {
 	uint64_t draw = gyre_sim_random(client->world->sim);
 
-	if (draw % (client->room == room_of(client->id) ? 30 : 3) == 0) {
+	if (!stays_at_home(client) && draw % (client->room == room_of(client->id) ? 30 : 3) == 0) {
 		client->stage = LEAVING;
 		type(client, "/leave\n");
 	} else {
@@ -398,6 +408,13 @@ static int build(struct gyre_sim *sim, void *state)
 	return r < 0 ? r : gyre_sim_host(sim, "crowd", be_crowd, world->clients, NULL);
 }
 
+static void healed(void *state)
+{
+	struct chat_world *world = (struct chat_world *)state;
+
+	world->at_home_ns = gyre_sim_now(world->sim) + GYRE_SECONDS(30);
+}
+
 /* How much a client has heard of the member of its room of which it has heard least. */
 static uint64_t progress(const void *state, uint32_t part)
 {
@@ -423,5 +440,6 @@ const struct world world_chat = {
 	.go_on_seconds = 30,
 	.build = build,
 	.parts = CLIENTS,
+	.healed = healed,
 	.progress = progress,
 };
