@@ -20,12 +20,11 @@ enum { GY_SWEEP_LISTS = 64 };
 struct gy_links {
 	struct gy_nodes *nodes;
 	struct gy_home *home;
-	uint64_t incarnation;	  /* in which its links say that they are */
-	struct gy_task new_life;  /* the node has taken another life */
-	uint32_t new_life_posted; /* atomic */
-	struct gy_list unlinked;  /* struct gy_peer_task: with mail that lacks memory */
-	struct gy_timer relink;	  /* gives such mail its way */
-	bool watches; /* orders to watch have left this loop: its rounds have something to name */
+	uint64_t incarnation;	     /* in which its links say that they are */
+	struct gy_task new_life;     /* the node has taken another life */
+	uint32_t new_life_posted;    /* atomic */
+	struct gy_list unlinked;     /* struct gy_peer_task: with mail that lacks memory */
+	struct gy_timer relink;	     /* gives such mail its way */
 	struct gy_list rounds_due;   /* struct gy_rounds: with a peer each, in their turn */
 	struct gy_timer rounds_more; /* takes a step of the first */
 	/* Of watchers that are forgotten, by loop of the peer; see rounds.c. */

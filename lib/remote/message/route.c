@@ -125,8 +125,8 @@ static int route_by_link(struct gy_links *links, struct gyre_address to, struct 
 	struct gy_link *link = (struct gy_link *)gy_id_table_find(&links->dialled, to.node);
 	int error;
 
-	if (gy_unlikely(mail->type == &gy_type_watch)) {
-		gy_rounds_mark(links, to, mail);
+	if (gy_unlikely(mail->type == &gy_type_watch) && !gy_rounds_mark(links, to, mail)) {
+		return gy_mail_loss(links->home, to, mail, -EHOSTUNREACH);
 	}
 	if (gy_likely(link != NULL && link->stage == GY_LINK_STAGE_OPEN)) {
 		if (gy_unlikely(to.slot > gy_slot_mask)) {

@@ -46,6 +46,9 @@
  * round, in which the watch is named once more and perhaps taken. Watches whose orders to forget
  * were lost count until the round is over; those of a former life of the peer do not.
  *
+ * A loop that has never watched anybody at a peer takes no step for it, and says no end of a round:
+ * whatever life the peer has, it has no watcher of that loop.
+ *
  * Both the naming and the sweep are walks in steps, a tick apart, and the naming waits while the
  * link is half full, so that 100,000 watches hold up neither loop nor link. The rounds of a loop
  * with all its peers take turns at a step a tick, and so do its sweeps, beside them. There are no
@@ -157,11 +160,11 @@ static bool end(struct gy_peer_task *peer_task, enum way way)
 		rounds->walk.slot = 0;
 		return false;
 	}
-	if (rounds->used && way != WAY_NONE && !say_over(peer_task, way)) {
+	if (way != WAY_NONE && !say_over(peer_task, way)) {
 		return false;
 	}
 	rounds->due = false;
-	rounds->anew = rounds->anew || (rounds->used && way == WAY_NONE);
+	rounds->anew = rounds->anew || way == WAY_NONE;
 	return true;
 }
 
@@ -220,8 +223,8 @@ static void go_on(struct gy_peer_task *peer_task)
 	if (rounds->anew) {
 		begin(peer_task);
 	}
-	if (!links->watches) {
-		rounds->due = false; /* there is nothing to name, whoever the peer is */
+	if (!gy_load_relaxed(&rounds->used)) {
+		rounds->due = false;
 		return;
 	}
 	way = rounds->due ? way_of(peer_task) : WAY_WAIT;
@@ -290,6 +293,7 @@ void gy_rounds_begin_later(struct gy_links *links, uint16_t node, uint16_t loop)
 	if (peer == NULL) {
 		return;
 	}
+	gy_store_relaxed(&peer->peer_tasks[loop].rounds.used, true);
 	if (loop == links->home->loop.index) {
 		peer->peer_tasks[loop].rounds.anew = true;
 		go_on_later(&peer->peer_tasks[loop]);
@@ -333,19 +337,16 @@ void gy_rounds_link_ended(struct gy_link *link, bool lost)
 	}
 }
 
-void gy_rounds_mark(struct gy_links *links, struct gyre_address to, struct gyre_mail *order)
+bool gy_rounds_mark(struct gy_links *links, struct gyre_address to, struct gyre_mail *order)
 {
 	const struct gy_peer *peer = gy_peer_find(links->nodes, to.node);
 	uint16_t loop = links->home->loop.index;
 
-	if (order->from.loop != loop) {
-		return;
-	}
-	links->watches = true;
-	if (peer != NULL) {
+	if (peer != NULL && order->from.loop == loop) {
 		gy_watch_set_round(order, peer->peer_tasks[loop].rounds.number);
-		peer->peer_tasks[loop].rounds.used = true;
+		gy_store_relaxed(&peer->peer_tasks[loop].rounds.used, true);
 	}
+	return peer != NULL;
 }
 
 void gy_rounds_relay(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail)

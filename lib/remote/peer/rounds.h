@@ -20,9 +20,11 @@ struct gy_rounds {
 	uint32_t number; /* that orders to watch have now */
 	bool due;	 /* the round of that number is not over */
 	bool anew;	 /* the next one is to begin with the next step */
-	bool used;	 /* orders to watch have left: the peer is to hear the ends of rounds */
-	bool relayed;	 /* it goes by loop 0 */
-	uint32_t way;	 /* the one that loop 0 had when the round began; or 0 */
+	/* Atomic, and stays: orders to watch have left, or were lost on another loop that ran the
+	 * actor. Else nothing is named, and the peer has nothing to forget. */
+	bool used;
+	bool relayed; /* it goes by loop 0 */
+	uint32_t way; /* the one that loop 0 had when the round began; or 0 */
 	struct gy_watch_walk walk;
 	struct gy_list turn; /* in links->rounds_due, if it waits for its next step */
 };
@@ -45,8 +47,9 @@ void gy_rounds_begin_later(struct gy_links *links, uint16_t node, uint16_t loop)
 void gy_rounds_link_opened(struct gy_link *link);
 /* A dialled link was open. @lost: what it had sent may be lost. */
 void gy_rounds_link_ended(struct gy_link *link, bool lost);
-/* An order to watch leaves its loop: it gets the number of the round. */
-void gy_rounds_mark(struct gy_links *links, struct gyre_address to, struct gyre_mail *order);
+/* An order to watch leaves its loop: it gets the number of the round. False if nothing is known of
+ * the node: it is not to leave, as no round would name the watch. */
+bool gy_rounds_mark(struct gy_links *links, struct gyre_address to, struct gyre_mail *order);
 /* That the round of another loop is over has come to loop 0. Takes the mail. */
 void gy_rounds_relay(struct gy_links *links, struct gyre_address to, struct gyre_mail *mail);
 

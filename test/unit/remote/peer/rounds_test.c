@@ -16,9 +16,15 @@
 #include "actor/mail/send.h"
 #include "remote/bare.h"
 #include "remote/link/link_order.h"
+#include "remote/message/mail_loss.h"
 #include "remote/peer/rounds.h"
 
-enum { MANY = GY_WATCH_WALK_STEP + 1000, HEARD_BYTES = 1 << 20, ENOUGH_MS = 100 };
+enum {
+	MANY = GY_WATCH_WALK_STEP + 1000,
+	HEARD_BYTES = 1 << 20,
+	ENOUGH_MS = 100,
+	ELSEWHERE = 1 << 20
+};
 
 static struct bare bare;
 static struct gyre_address watcher;
@@ -367,11 +373,20 @@ static struct gyre_address there(uint32_t slot)
 	return (struct gyre_address){ .slot = slot, .cookie = 6, .node = BARE_PEER, .life = 1000 };
 }
 
-/* Watches as many as it is told; or gives up the first. */
+static struct gyre_address elsewhere(void)
+{
+	return (struct gyre_address){ .slot = 1, .cookie = 6, .node = BARE_PEER + 1, .life = 1000 };
+}
+
+/* Watches as many as it is told, or one of a node that nobody knows; or gives up the first. */
 static int watch_or_not(struct gyre_stack *stack)
 {
 	uint64_t count = gyre_message(stack, bare_number)->value;
 
+	if (count == ELSEWHERE) {
+		cr_assert_eq(gyre_watch(stack, elsewhere()), 0);
+		return gyre_return(stack);
+	}
 	for (uint32_t slot = 0; slot < count; slot++) {
 		cr_assert_eq(gyre_watch(stack, there(slot)), 0);
 	}
@@ -475,13 +490,19 @@ Test(rounds, name_no_watch_that_was_given_up, .init = begin, .fini = end)
 	cr_expect_eq(said.ends, 1);
 }
 
-Test(rounds, go_through_no_house_of_a_loop_that_has_watched_nobody_elsewhere, .init = begin,
+static struct gy_rounds *rounds_of_watcher(void)
+{
+	return &bare.link->peer->peer_tasks[bare.rig.home.loop.index].rounds;
+}
+
+Test(rounds, go_through_no_house_of_a_loop_that_has_watched_nobody_at_the_peer, .init = begin,
      .fini = end)
 {
-	const struct gy_rounds *rounds =
-		&bare.link->peer->peer_tasks[bare.rig.home.loop.index].rounds;
+	const struct gy_rounds *rounds = rounds_of_watcher();
 	struct said said;
 
+	tell(ELSEWHERE);
+	cr_assert_eq(unreachable, 1);
 	dial_again();
 	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
 	cr_expect_eq(rounds->walk.slot, 0);
@@ -495,6 +516,36 @@ Test(rounds, go_through_no_house_of_a_loop_that_has_watched_nobody_elsewhere, .i
 	cr_expect_gt(rounds->walk.slot, 0);
 	said = hear();
 	cr_expect_eq(said.watches, 2);
+	cr_expect_eq(said.ends, 1);
+}
+
+/* As on a loop that runs an actor of another one, and has no memory to hand on what it sends. */
+static int lose(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail)
+{
+	gy_count(&home->counters.sent, 1);
+	return gy_mail_loss(home, to, mail, -ENOMEM);
+}
+
+static void tell_with_loss(uint64_t count)
+{
+	const struct gy_remote_ops *ops = bare.rig.home.options.remote;
+	struct gy_remote_ops lossy = *ops;
+
+	lossy.route = lose;
+	bare.rig.home.options.remote = &lossy;
+	tell(count);
+	bare.rig.home.options.remote = ops;
+}
+
+Test(rounds, name_a_watch_whose_first_order_found_no_memory_to_come_to_its_loop, .init = begin,
+     .fini = end)
+{
+	struct said said;
+
+	tell_with_loss(1);
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	said = hear();
+	cr_expect_eq(said.watches, 1);
 	cr_expect_eq(said.ends, 1);
 }
 
