@@ -71,11 +71,17 @@ static void repeat_round(struct gy_home *home, struct gyre_address to, struct gy
 }
 
 /* A watch of a life whose end has still to be told on this loop ends with that, after its last
- * mail. A watch that lacks memory is asked for again, by the record that the watcher has of it. */
+ * mail. A watch that lacks memory is asked for again, by the record that the watcher has of it; but
+ * there are no rounds with a node of which nothing is known. */
 static void end_watch(struct gy_home *home, struct gyre_address to, struct gyre_mail *mail,
 		      int error)
 {
-	if (gy_lives_end_is_due(gy_links_of(home), to)) {
+	struct gy_links *links = gy_links_of(home);
+
+	if (error == -ENOMEM && gy_peer_find(links->nodes, to.node) == NULL) {
+		error = -EHOSTUNREACH;
+	}
+	if (gy_lives_end_is_due(links, to)) {
 		gy_count(&home->counters.handled, 1);
 		gy_mail_put(home, mail);
 	} else if (error == -ENOMEM) {

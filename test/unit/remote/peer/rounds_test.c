@@ -549,6 +549,14 @@ Test(rounds, name_a_watch_whose_first_order_found_no_memory_to_come_to_its_loop,
 	cr_expect_eq(said.ends, 1);
 }
 
+Test(rounds, tell_of_a_node_that_nobody_knows_without_memory_for_the_order, .init = begin,
+     .fini = end)
+{
+	tell_with_loss(ELSEWHERE);
+	bare_wait(&bare, 1);
+	cr_expect_eq(unreachable, 1);
+}
+
 Test(rounds, end_even_when_nothing_is_watched_any_more, .init = begin, .fini = end)
 {
 	struct said said;
