@@ -256,15 +256,13 @@ static void go_on_in_turn(struct gy_peer_task *peer_task)
 static void rounds_more(struct gy_timer *timer)
 {
 	struct gy_links *links = gy_container_of(timer, struct gy_links, rounds_more);
-	struct gy_list *turn = links->rounds_due.next;
 
-	if (gy_list_empty(&links->rounds_due)) {
-		return;
-	}
-	gy_list_remove(turn);
-	go_on(gy_container_of(turn, struct gy_peer_task, rounds.turn));
-	if (!gy_list_empty(&links->rounds_due)) {
-		wait_a_tick(links);
+	/* Until one of them takes a step, and starts the timer. */
+	while (!gy_list_empty(&links->rounds_due) && !gy_timer_is_started(timer)) {
+		struct gy_list *turn = links->rounds_due.next;
+
+		gy_list_remove(turn);
+		go_on(gy_container_of(turn, struct gy_peer_task, rounds.turn));
 	}
 }
 

@@ -17,6 +17,7 @@
 #include "remote/bare.h"
 #include "remote/link/link_order.h"
 #include "remote/message/mail_loss.h"
+#include "remote/peer/peer_life.h"
 #include "remote/peer/rounds.h"
 
 enum {
@@ -668,4 +669,61 @@ Test(rounds, begin_anew_when_their_loop_has_another_way, .init = begin, .fini = 
 	cr_expect_eq(said.watches - before, WATCHES);
 	cr_expect_eq(said.ends, 1);
 	cr_expect_eq(said.round, 2);
+}
+
+/* Of so many peers that have no link, each of which is watched. */
+enum { PEERS = 20 };
+
+static uint32_t have_begun(struct gy_peer *const *peers)
+{
+	uint32_t count = 0;
+
+	for (uint16_t i = 0; i < PEERS; i++) {
+		count += peers[i]->peer_tasks[0].rounds.walk.slot > 0;
+	}
+	return count;
+}
+
+static void begin_rounds(struct gy_peer **peers)
+{
+	tell(1);
+	(void)hear();
+	for (uint16_t i = 0; i < PEERS; i++) {
+		peers[i] = gy_peer_get(bare.homes.nodes, (uint16_t)(BARE_PEER + 1 + i));
+		peers[i]->peer_tasks[0].rounds.used = true;
+		gy_rounds_begin(&peers[i]->peer_tasks[0]);
+	}
+	cr_expect_eq(have_begun(peers), 1);
+}
+
+Test(rounds, of_many_peers_take_a_step_each_in_their_turn, .init = begin, .fini = end)
+{
+	const struct gy_links *links = gy_links_of(&bare.rig.home);
+	struct gy_peer *peers[PEERS];
+
+	begin_rounds(peers);
+	for (uint32_t begun = 1; begun < PEERS; begun = have_begun(peers)) {
+		uint32_t waits = 0;
+
+		while (have_begun(peers) == begun && waits++ < ENOUGH_MS) {
+			bare_wait(&bare, GYRE_MILLISECONDS(1));
+		}
+		cr_assert_eq(have_begun(peers), begun + 1);
+	}
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect(gy_list_empty(&links->rounds_due));
+	cr_expect_not(gy_timer_is_started(&links->rounds_more));
+}
+
+Test(rounds, of_many_peers_are_given_up_with_their_loop, .init = begin, .fini = end)
+{
+	struct gy_links *links = gy_links_of(&bare.rig.home);
+	struct gy_peer *peers[PEERS];
+
+	begin_rounds(peers);
+	gy_walks_drain(links);
+	cr_expect(gy_list_empty(&links->rounds_due));
+	cr_expect_not(gy_timer_is_started(&links->rounds_more));
+	bare_wait(&bare, GYRE_MILLISECONDS(ENOUGH_MS));
+	cr_expect_eq(have_begun(peers), 1);
 }
