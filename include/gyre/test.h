@@ -227,7 +227,8 @@ GYRE_API struct gyre_address gyre_test_spawn_at(struct gyre_test *test,
  * @place: GYRE_TEST_HERE
  *
  * At most 64 that nobody has expected yet are kept. Each dead letter is expected once. What is
- * dropped since its timer was stopped (GYRE_DROP_CANCELLED) is no dead letter for a test.
+ * dropped since its timer was stopped (GYRE_DROP_CANCELLED) is no dead letter for a test, nor is
+ * the failure of an ask whose asker does not wait any more, unless it carries a message.
  *
  * Return: 0, or a negative errno, and then the test has failed.
  * Errors:
@@ -351,11 +352,11 @@ GYRE_API int gyre_probe_notify_at(struct gyre_probe *probe, struct gyre_address 
  * The answer comes to the probe's mailbox, for gyre_probe_expect(); so does the failure of the ask,
  * for gyre_probe_expect_failure().
  *
- * Return: 0, or a negative errno, and then the test has failed.
+ * Return: 0, or a negative errno, and then the test has failed, but not in gyre_probe_do().
  * Errors:
- *   as gyre_ask()
+ *   -ENOBUFS  it is one more than gyre_probe_do() allows; others as gyre_ask()
  * Ownership: @mail is taken, whatever is returned.
- * Context: any thread of the test's host, but not one of the loops; blocks.
+ * Context: any thread of the test's host, but no loop, where it blocks; or in gyre_probe_do().
  * Since: 0.1
  */
 GYRE_API int gyre_probe_ask_at(struct gyre_probe *probe, struct gyre_address to,
@@ -393,7 +394,8 @@ GYRE_API int gyre_probe_watch_at(struct gyre_probe *probe, struct gyre_address a
  * @arg: that of gyre_probe_do()
  *
  * Runs in phase 3, on a loop, while gyre_probe_do() waits; it is not re-entered. Its first call is
- * the last call. Returns 0, or a negative errno.
+ * the last call. Returns 0, or a negative errno. It may ask by gyre_probe_ask() of that probe, up
+ * to 32 times: so all that it sends waits together for a receiver on its loop.
  */
 typedef int (*gyre_test_do_fn)(struct gyre_stack *stack, void *arg);
 

@@ -7,9 +7,13 @@
 #include "base/assert.h"
 #include "sim/kit/kit.h"
 
-static bool counts(const struct gyre_test *test, enum gyre_drop reason)
+/* A failure that finds no asker has no type that a test could name, and what it is about is known:
+ * the asker has timed out or ended. */
+static bool counts(const struct gyre_test *test, const struct gyre_type *type,
+		   enum gyre_drop reason)
 {
-	return !test->body_ended && reason != GYRE_DROP_CANCELLED;
+	return !test->body_ended && reason != GYRE_DROP_CANCELLED &&
+	       type->id != gy_type_exception.id;
 }
 
 void gy_test_dead_letter(const struct gyre_type *type, struct gyre_address from,
@@ -24,7 +28,7 @@ void gy_test_dead_letter(const struct gyre_type *type, struct gyre_address from,
 	if (options != NULL && options->dead_letter != NULL) {
 		options->dead_letter(type, from, to, reason, options->dead_letter_arg);
 	}
-	if (!counts(test, reason)) {
+	if (!counts(test, type, reason)) {
 		return;
 	}
 	if (test->dead_count < GY_TEST_DEAD_MAX) {

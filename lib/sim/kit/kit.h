@@ -134,6 +134,7 @@ struct gyre_probe {
 	struct gy_list taken;	      /* the last one, and asks that may still be stashed */
 	struct gy_probe_item *last;   /* that was taken last */
 	struct gy_probe_order *reply; /* to be given by the actor */
+	struct gyre_stack *doing;     /* that of gyre_probe_do(), while its function runs */
 };
 
 /* What is sent to a probe's actor, by its argument and by orders. */
@@ -145,6 +146,9 @@ GYRE_OWN_MESSAGE_(gy_probe_call, 0x98);
 
 extern const struct gyre_class gy_probe_class;
 
+/* Asks in a stack of the probe's actor. The mail is taken. */
+int gy_probe_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		 uint64_t timeout_ns);
 void gy_probe_item_destroy(struct gy_probe_item *item);
 /* Frees what the test has of its probes; their actors are gone. */
 void gy_test_free_probes(struct gyre_test *test);

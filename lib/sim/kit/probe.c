@@ -148,7 +148,13 @@ int gyre_probe_ask_at(struct gyre_probe *probe, struct gyre_address to, struct g
 		.kind = GY_PROBE_SEND_ASK, .to = to, .mail = mail, .timeout_ns = timeout_ns
 	};
 
-	return tell(probe, place, "ask", mail == NULL ? -ENOMEM : give_order(probe, &order));
+	if (mail == NULL) {
+		return probe->doing != NULL ? -ENOMEM : tell(probe, place, "ask", -ENOMEM);
+	}
+	if (probe->doing != NULL) {
+		return gy_probe_ask(probe->doing, to, mail, timeout_ns);
+	}
+	return tell(probe, place, "ask", give_order(probe, &order));
 }
 
 static int watch(struct gyre_stack *stack, void *arg)

@@ -6,21 +6,26 @@
  * stashes the others again. A stashed ask has no deadline, or it would be dropped on its way back,
  * and its message with it, which the test may be reading: the test knows when it was due.
  */
+#include <errno.h>
+
 #include <gyre/move.h>
 
 #include "actor/stack/stack.h"
 #include "base/assert.h"
 #include "sim/kit/kit.h"
 
-enum { ASKS_MAX = 1 << 20 };
+enum { STASHED_MAX = 1 << 20, ASKS_MAX = 32 };
 
 struct probe_state {
 	struct gyre_probe *probe;
 };
 
+/* The asks of one order. */
 struct probe_frame {
-	struct gyre_future answer;
-	struct gyre_address to;
+	struct gyre_future answers[ASKS_MAX];
+	struct gyre_address to[ASKS_MAX];
+	bool taken[ASKS_MAX];
+	uint32_t count;
 };
 
 static struct gyre_probe *probe_of(const struct gyre_stack *stack)
@@ -141,35 +146,70 @@ static int take_ask(struct gyre_stack *stack)
 
 /* ---- orders ---- */
 
-static int send_ask(struct gyre_stack *stack, struct gyre_probe *probe,
-		    struct gy_probe_order *order)
+int gy_probe_ask(struct gyre_stack *stack, struct gyre_address to, struct gyre_mail *mail,
+		 uint64_t timeout_ns)
 {
 	struct probe_frame *frame = (struct probe_frame *)gyre_frame(stack);
-	int r = gyre_ask(stack, order->to, order->mail, order->timeout_ns, &frame->answer);
+	uint32_t i = frame->count;
+	int r;
 
-	frame->to = order->to;
-	order->mail = NULL;
-	finish(probe, order, r);
-	return r < 0 ? gyre_return(stack) : gyre_suspend(stack, 1);
+	gy_assert(mail != NULL && i <= ASKS_MAX);
+	if (i == ASKS_MAX) {
+		gyre_mail_destroy(stack, mail);
+		return -ENOBUFS;
+	}
+	r = gyre_ask(stack, to, mail, timeout_ns, &frame->answers[i]);
+	if (r == 0) {
+		frame->to[i] = to;
+		frame->count++;
+	}
+	return r;
 }
 
-static int take_answer(struct gyre_stack *stack)
+/* Ends the stack, when its asks have ended. */
+static int wait_for_answers(struct gyre_stack *stack, uint32_t outstanding)
 {
-	const struct probe_frame *frame = (const struct probe_frame *)gyre_frame(stack);
-	struct gy_probe_item item = { .kind = GY_PROBE_FAILURE, .sender = frame->to };
+	return outstanding == 0 ? gyre_return(stack) : gyre_suspend_any(stack, 1);
+}
 
-	item.error = gyre_future_error(&frame->answer);
+static int take_answer(struct gyre_stack *stack, uint32_t i)
+{
+	struct probe_frame *frame = (struct probe_frame *)gyre_frame(stack);
+	struct gyre_future *answer = &frame->answers[i];
+	struct gy_probe_item item = { .kind = GY_PROBE_FAILURE, .sender = frame->to[i] };
+
+	frame->taken[i] = true;
+	item.error = gyre_future_error(answer);
 	if (item.error == 0) {
 		item.kind = GY_PROBE_ANSWER;
-		item.mail = gyre_mail_keep(stack, gyre_future_take(&frame->answer));
+		item.mail = gyre_mail_keep(stack, gyre_future_take(answer));
 		if (item.mail == NULL) {
-			return gyre_throw(stack, -ENOMEM);
+			return -ENOMEM;
 		}
 		item.type = item.mail->type;
 		item.message = gyre_payload(item.mail);
 	}
 	add(probe_of(stack), &item);
-	return gyre_return(stack);
+	return 0;
+}
+
+static int take_answers(struct gyre_stack *stack)
+{
+	const struct probe_frame *frame = (const struct probe_frame *)gyre_frame(stack);
+	uint32_t outstanding = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < frame->count && r == 0; i++) {
+		if (frame->taken[i]) {
+			continue;
+		}
+		if (gyre_future_error(&frame->answers[i]) == -EINPROGRESS) {
+			outstanding++;
+		} else {
+			r = take_answer(stack, i);
+		}
+	}
+	return r < 0 ? gyre_throw(stack, r) : wait_for_answers(stack, outstanding);
 }
 
 static int obey(struct gyre_stack *stack)
@@ -177,6 +217,7 @@ static int obey(struct gyre_stack *stack)
 	struct gyre_probe *probe = probe_of(stack);
 	struct gy_probe_order *order = gyre_message(stack, gy_probe_call)->order;
 	struct gyre_mail *mail = order->mail;
+	int result;
 
 	switch (order->kind) {
 	case GY_PROBE_SEND:
@@ -184,9 +225,14 @@ static int obey(struct gyre_stack *stack)
 		finish(probe, order, gyre_notify(stack, order->to, mail));
 		break;
 	case GY_PROBE_SEND_ASK:
-		return send_ask(stack, probe, order);
+		order->mail = NULL;
+		finish(probe, order, gy_probe_ask(stack, order->to, mail, order->timeout_ns));
+		break;
 	case GY_PROBE_DO:
-		finish(probe, order, order->function(stack, order->arg));
+		probe->doing = stack;
+		result = order->function(stack, order->arg);
+		probe->doing = NULL;
+		finish(probe, order, result);
 		break;
 	case GY_PROBE_REPLY: /* all asks come once more */
 		probe->reply = order;
@@ -195,7 +241,7 @@ static int obey(struct gyre_stack *stack)
 	case GY_PROBE_NOTHING:
 		break;
 	}
-	return gyre_return(stack);
+	return wait_for_answers(stack, ((struct probe_frame *)gyre_frame(stack))->count);
 }
 
 /* ---- the actor ---- */
@@ -215,7 +261,7 @@ static int handle(struct gyre_stack *stack, gyre_handler_fn handler)
 static int notice(struct gyre_stack *stack)
 {
 	if (gyre_stack_state(stack) != 0) {
-		return handle(stack, take_answer);
+		return handle(stack, take_answers);
 	}
 	return handle(stack, gyre_message(stack, gy_probe_call) != NULL ? obey : take_notice);
 }
@@ -244,5 +290,5 @@ const struct gyre_class gy_probe_class = {
 	.frame_bytes = sizeof(struct probe_frame),
 	.behaviour = { .notice = notice, .ask = ask, .event = event },
 	.mount = begin,
-	.stash_max = ASKS_MAX,
+	.stash_max = STASHED_MAX,
 };

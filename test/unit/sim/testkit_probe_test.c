@@ -145,6 +145,93 @@ Test(sim_testkit_probe, keeps_asks_while_it_answers_others)
 	pass(answer_many, NULL);
 }
 
+/* ---- several at once ---- */
+
+enum { AT_ONCE_MAX = 32 };
+
+struct at_once {
+	struct gyre_test *test;
+	struct rig rig;
+};
+
+static int ask_as_often_as_allowed(struct gyre_stack *stack, void *arg)
+{
+	const struct at_once *all = (const struct at_once *)arg;
+	struct gyre_address to = gyre_probe_address(all->rig.supplier);
+
+	for (uint32_t i = 0; i < AT_ONCE_MAX; i++) {
+		cr_assert_eq(gyre_probe_ask(all->rig.customer, to, gyre_new(stack, price_of, i), 0),
+			     0);
+	}
+	cr_assert_eq(gyre_probe_ask(all->rig.customer, to, gyre_new(stack, price_of, 0), 0),
+		     -ENOBUFS);
+	cr_assert_eq(gyre_probe_ask(all->rig.customer, to, NULL, 0), -ENOMEM);
+	gyre_test_advance(all->test, GYRE_SECONDS(1));
+	return 0;
+}
+
+/* None has come while the probe asks; their answers come in the order in which they are given. */
+static void ask_at_once(struct gyre_test *test, void *arg)
+{
+	struct at_once all = { test, make(test) };
+
+	(void)arg;
+	cr_assert_eq(gyre_probe_do(all.rig.customer, ask_as_often_as_allowed, &all), 0);
+	for (uint32_t i = 0; i < AT_ONCE_MAX; i++) {
+		cr_assert_eq(gyre_probe_expect(all.rig.supplier, price_of, GYRE_SECONDS(1))->pieces,
+			     i);
+		if (i % 2 == 0) {
+			(void)gyre_probe_reply(all.rig.supplier, gyre_test_new(test, price, i));
+			cr_assert_eq(
+				gyre_probe_expect(all.rig.customer, price, GYRE_SECONDS(1))->cents,
+				i);
+		} else {
+			(void)gyre_probe_throw(all.rig.supplier, -EIO);
+			(void)gyre_probe_expect_failure(all.rig.customer, -EIO, GYRE_SECONDS(1));
+		}
+	}
+	(void)gyre_probe_expect_none(all.rig.customer, GYRE_SECONDS(1));
+}
+
+Test(sim_testkit_probe, asks_several_at_once_in_what_it_does)
+{
+	pass(ask_at_once, NULL);
+}
+
+/* The supplier's actor learns too late that it cannot answer: nobody can expect that failure. */
+static int fail_slowly(struct gyre_stack *stack)
+{
+	struct shop_frame *frame = (struct shop_frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_SECONDS(2), &frame->price));
+	return gyre_throw(stack, -EIO);
+	GYRE_END(stack);
+}
+
+static const struct gyre_class slow_class = { .name = "slow",
+					      .frame_bytes = sizeof(struct shop_frame),
+					      .behaviour.ask = fail_slowly,
+					      .strategy = GYRE_STRATEGY_IGNORE };
+
+static void fail_late(struct gyre_test *test, void *arg)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+	struct gyre_address slow = gyre_test_spawn(test, &slow_class, GYRE_NO_ARGUMENT);
+
+	(void)arg;
+	(void)gyre_probe_ask(probe, slow, gyre_test_new(test, price_of, 1), GYRE_SECONDS(1));
+	(void)gyre_probe_expect_failure(probe, -ETIMEDOUT, GYRE_SECONDS(2));
+	gyre_test_advance(test, GYRE_SECONDS(2));
+}
+
+Test(sim_testkit_probe, lets_an_ask_that_has_timed_out_fail_later)
+{
+	pass(fail_late, NULL);
+}
+
+/* ---- failed asks ---- */
+
 static void fail_asks(struct gyre_test *test, void *arg)
 {
 	struct rig rig = make(test);
