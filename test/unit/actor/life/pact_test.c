@@ -1,13 +1,11 @@
 /*
  * Pacts: a watcher that ends with whom it watches, for the same reason.
  */
-#include "actor/model.h"
-
-#include <string.h>
-
 #include <gyre/watch.h>
 
-#include "actor/mail/mailbox.h"
+#include "actor/puppet_kit.h"
+
+enum { LINE = 50 };
 
 static struct gyre_address other;
 static struct gyre_address holder;
@@ -73,83 +71,72 @@ static int watch_holder(struct gyre_stack *stack)
 	return gyre_watch(stack, holder);
 }
 
-static void open_holder(uint32_t loop)
+static void open_holder(struct gyre_test *test, uint32_t loop)
 {
 	told = 0;
 	events = 0;
-	model_open(2);
-	other = model_spawn(&failing_class, 0);
-	holder = model_spawn(&holder_class, loop);
-	third = model_spawn(&third_class, 0);
-	model_call(third, watch_holder);
-	model_settle();
+	other = puppet_spawn(test, &failing_class, 0);
+	holder = puppet_spawn(test, &holder_class, loop);
+	third = puppet_spawn(test, &third_class, 0);
+	puppet_call(test, third, watch_holder);
 }
 
-static void call(struct gyre_address actor, gyre_handler_fn function)
+static void assert_ended(struct gyre_test *test, int with)
 {
-	model_call(actor, function);
-	model_settle();
-}
-
-static void assert_ended(int with)
-{
-	cr_assert_null(model_house(holder));
+	expect_ended(test, holder);
 	cr_assert_eq(told, 1);
 	cr_assert_eq(reason, with);
 	cr_assert_eq(events, 0);
-	model_close();
 }
 
-Test(pact, ends_the_watcher_with_the_reason_of_the_other)
+KIT_TEST_WITH(pact, ends_the_watcher_with_the_reason_of_the_other, &two_loops)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
-		open_holder(loop);
-		call(holder, make_pact);
-		cr_assert_not_null(model_house(holder));
-		call(other, fail);
-		assert_ended(-EIO);
+		open_holder(test, loop);
+		puppet_call(test, holder, make_pact);
+		expect_alive(test, holder);
+		puppet_call(test, other, fail);
+		assert_ended(test, -EIO);
 	}
 }
 
-Test(pact, with_one_that_was_stopped_stops_the_watcher)
+KIT_TEST_WITH(pact, with_one_that_was_stopped_stops_the_watcher, &two_loops)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
-		open_holder(loop);
-		call(holder, make_pact);
-		gy_house_request_stop(model_house(other), 0);
-		model_settle();
-		assert_ended(0);
+		open_holder(test, loop);
+		puppet_call(test, holder, make_pact);
+		puppet_stop(test, other);
+		assert_ended(test, 0);
 	}
 }
 
-Test(pact, with_one_that_has_ended_ends_the_watcher_at_once)
+KIT_TEST_WITH(pact, with_one_that_has_ended_ends_the_watcher_at_once, &two_loops)
 {
-	open_holder(1);
-	call(other, fail);
-	call(holder, make_pact);
-	assert_ended(-ESRCH);
+	open_holder(test, 1);
+	puppet_call(test, other, fail);
+	puppet_call(test, holder, make_pact);
+	assert_ended(test, -ESRCH);
 }
 
-Test(pact, takes_the_place_of_a_watch_and_stays)
+KIT_TEST_WITH(pact, takes_the_place_of_a_watch_and_stays, &two_loops)
 {
-	open_holder(1);
-	call(holder, watch_other);
-	call(holder, make_pact);
-	call(holder, watch_other);
-	call(other, fail);
-	assert_ended(-EIO);
+	open_holder(test, 1);
+	puppet_call(test, holder, watch_other);
+	puppet_call(test, holder, make_pact);
+	puppet_call(test, holder, watch_other);
+	puppet_call(test, other, fail);
+	assert_ended(test, -EIO);
 }
 
-Test(pact, ends_with_the_watch)
+KIT_TEST_WITH(pact, ends_with_the_watch, &two_loops)
 {
-	open_holder(0);
-	call(holder, make_pact);
-	call(holder, unwatch_other);
-	call(other, fail);
-	cr_assert_not_null(model_house(holder));
-	call(holder, watch_other);
+	open_holder(test, 0);
+	puppet_call(test, holder, make_pact);
+	puppet_call(test, holder, unwatch_other);
+	puppet_call(test, other, fail);
+	expect_alive(test, holder);
+	puppet_call(test, holder, watch_other);
 	cr_assert_eq(events, 1);
-	model_close();
 }
 
 static int wait_long(struct gyre_stack *stack)
@@ -159,30 +146,29 @@ static int wait_long(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-Test(pact, ends_the_watcher_with_its_suspended_handlers)
+KIT_TEST_WITH(pact, ends_the_watcher_with_its_suspended_handlers, &two_loops)
 {
-	open_holder(1);
-	call(holder, make_pact);
-	call(holder, wait_long);
-	call(other, fail);
-	assert_ended(-EIO);
+	open_holder(test, 1);
+	puppet_call(test, holder, make_pact);
+	puppet_call(test, holder, wait_long);
+	puppet_call(test, other, fail);
+	assert_ended(test, -EIO);
 }
 
-Test(pact, ends_a_long_line_of_watchers)
+KIT_TEST_WITH(pact, ends_a_long_line_of_watchers, &two_loops)
 {
-	struct gyre_address line[50];
+	struct gyre_address line[LINE];
+	struct gyre_address first;
 
-	open_holder(1);
-	for (uint32_t i = 0; i < 50; i++) {
-		line[i] = model_spawn(&holder_class, i % 2);
-		call(line[i], make_pact);
+	open_holder(test, 1);
+	first = other;
+	for (uint32_t i = 0; i < LINE; i++) {
+		line[i] = puppet_spawn(test, &holder_class, i % 2);
+		puppet_call(test, line[i], make_pact);
 		other = line[i];
 	}
-	other = line[0];
-	gy_house_request_stop(model_house(other), -EPIPE);
-	model_settle();
-	for (uint32_t i = 0; i < 50; i++) {
-		cr_assert_null(model_house(line[i]));
+	puppet_call(test, first, fail);
+	for (uint32_t i = 0; i < LINE; i++) {
+		expect_ended(test, line[i]);
 	}
-	model_close();
 }

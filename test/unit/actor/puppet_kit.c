@@ -1,0 +1,88 @@
+/*
+ * Puppets, and the hand that moves them: a probe, made when it is first used.
+ */
+#include "puppet_kit.h"
+
+#include <gyre/watch.h>
+
+const struct gyre_system_options two_loops = { .loops = 2 };
+
+int puppet_run(struct gyre_stack *stack)
+{
+	return gyre_message(stack, errand)->function(stack);
+}
+
+struct puppet_frame *puppet_frame(struct gyre_stack *stack)
+{
+	return (struct puppet_frame *)gyre_frame(stack);
+}
+
+const struct gyre_class puppet_class = {
+	.name = "puppet",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour = { .notice = puppet_run, .ask = puppet_run },
+};
+
+struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class *class,
+				 uint32_t loop)
+{
+	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP, .loop = loop };
+	struct gyre_address puppet;
+
+	cr_assert_eq(gyre_system_spawn(gyre_test_system(test), class, GYRE_NO_ARGUMENT, &options,
+				       &puppet),
+		     0);
+	return puppet;
+}
+
+static struct gyre_probe *hand_of(struct gyre_test *test)
+{
+	static struct gyre_probe *hand; /* a test has a process of its own */
+
+	hand = hand == NULL ? gyre_probe_create(test) : hand;
+	return hand;
+}
+
+static void settle(struct gyre_test *test)
+{
+	gyre_test_advance(test, GYRE_MILLISECONDS(1));
+}
+
+void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handler_fn function)
+{
+	(void)gyre_probe_notify(hand_of(test), puppet, gyre_test_new(test, errand, function));
+	settle(test);
+}
+
+static int stop(struct gyre_stack *stack, void *arg)
+{
+	return gyre_stop(stack, *(const struct gyre_address *)arg);
+}
+
+void puppet_stop(struct gyre_test *test, struct gyre_address puppet)
+{
+	(void)gyre_probe_do(hand_of(test), stop, &puppet);
+	settle(test);
+}
+
+static struct gyre_probe *watch(struct gyre_test *test, struct gyre_address actor)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	(void)gyre_probe_watch(probe, actor);
+	return probe;
+}
+
+void expect_alive(struct gyre_test *test, struct gyre_address actor)
+{
+	(void)gyre_probe_expect_none(watch(test, actor), GYRE_MILLISECONDS(1));
+}
+
+/* That its end is not known any more says that it came before. */
+void expect_ended(struct gyre_test *test, struct gyre_address actor)
+{
+	struct gyre_probe *probe = watch(test, actor);
+
+	cr_assert_eq(gyre_probe_expect(probe, gyre_terminated, GYRE_MILLISECONDS(1))->reason,
+		     -ESRCH);
+}

@@ -1,0 +1,41 @@
+/*
+ * What tests of families and failures share: puppets, which are actors that do what the test sends
+ * them. Two loops, since what they tell each other goes other ways between loops than on one.
+ */
+#ifndef GY_TEST_PUPPET_KIT_H
+#define GY_TEST_PUPPET_KIT_H
+
+#include <errno.h>
+
+#include <gyre/stack.h>
+
+#include "kit_test.h"
+
+struct errand {
+	gyre_handler_fn function;
+};
+GYRE_MESSAGE(errand, 0x1010);
+
+/* What a puppet has in its frame. */
+struct puppet_frame {
+	struct gyre_future future;
+};
+
+/* The handler of its notices and asks: calls the function, which may wait. */
+int puppet_run(struct gyre_stack *stack);
+struct puppet_frame *puppet_frame(struct gyre_stack *stack);
+extern const struct gyre_class puppet_class;
+
+extern const struct gyre_system_options two_loops;
+
+/* On a loop. */
+struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class *class,
+				 uint32_t loop);
+/* Sends it there, and lets all run that can. */
+void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handler_fn function);
+void puppet_stop(struct gyre_test *test, struct gyre_address puppet);
+/* Looks whether it lives. */
+void expect_alive(struct gyre_test *test, struct gyre_address actor);
+void expect_ended(struct gyre_test *test, struct gyre_address actor);
+
+#endif
