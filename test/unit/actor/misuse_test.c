@@ -2,20 +2,54 @@
  * Mistakes of handlers: each is a line with the class and the message, of a class at most ten a
  * second, over all loops, and the rest is counted.
  */
-#include "model.h"
-
+#include <stdio.h>
 #include <string.h>
 
 #include <gyre/batch.h>
+#include <gyre/counters.h>
+#include <gyre/log.h>
+#include <gyre/timer.h>
+
+#include "actor/puppet_kit.h"
+
+struct number {
+	uint64_t value;
+};
+GYRE_MESSAGE(number, 0x1001);
 
 static struct gyre_address target;
 static int answer_error;
 static int last_result;
 
+/* ---- the log ---- */
+
+enum { LINE_BYTES = 1024 };
+
+static uint32_t logged;
+static char last_line[LINE_BYTES];
+static const char *looked_for;
+static uint32_t lines_found;
+
+static void hear_line(const struct gyre_log_line *line, void *arg)
+{
+	(void)arg;
+	cr_assert_eq(line->level, GYRE_LOG_WARNING, "%s", line->text);
+	logged++;
+	lines_found += looked_for != NULL && strstr(line->text, looked_for) != NULL;
+	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
+}
+
+static const struct gyre_system_options heard = { .loops = 2,
+						  .log = hear_line,
+						  .log_level = GYRE_LOG_WARNING,
+						  .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
+
 static void says(const char *words)
 {
-	cr_assert(strstr(model.line, words) != NULL, "\"%s\" is not in: %s", words, model.line);
+	cr_assert(strstr(last_line, words) != NULL, "\"%s\" is not in: %s", words, last_line);
 }
+
+/* ---- mistakes ---- */
 
 static int handle_nothing(struct gyre_stack *stack)
 {
@@ -30,7 +64,7 @@ static int return_7(struct gyre_stack *stack)
 
 static int reply_twice(struct gyre_stack *stack)
 {
-	expect(gyre_reply(stack, gyre_new(stack, number, 1)) == 0);
+	cr_assert_eq(gyre_reply(stack, gyre_new(stack, number, 1)), 0);
 	last_result = gyre_reply(stack, gyre_new(stack, number, 2));
 	return gyre_return(stack);
 }
@@ -49,7 +83,7 @@ static bool all(const struct gyre_type *type, const void *message)
 
 static int answer_first(struct gyre_stack *stack)
 {
-	expect(gyre_batch_reply(stack, 0, gyre_new(stack, number, 1)) == 0);
+	cr_assert_eq(gyre_batch_reply(stack, 0, gyre_new(stack, number, 1)), 0);
 	return gyre_return(stack);
 }
 
@@ -86,170 +120,176 @@ static int ask_target_twice(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-static void have_asked(const struct gyre_class *class, gyre_handler_fn ask)
+static void have_asked(struct gyre_test *test, const struct gyre_class *class, gyre_handler_fn ask)
 {
-	struct gyre_address puppet = model_spawn(&puppet_class, 0);
-
-	target = model_spawn(class, 0);
-	model_call(puppet, ask);
-	model_settle();
+	target = puppet_spawn(test, class, 0);
+	puppet_call(test, puppet_spawn(test, &puppet_class, 0), ask);
 }
 
-Test(misuse, of_an_ask_that_nobody_answered_names_the_ask)
-{
-	model_open(1);
-	have_asked(&quiet_class, ask_target);
-	cr_assert_eq(answer_error, -ENOMSG);
-	cr_assert_eq(model.logged, 1);
-	says("actor quiet: ended the ask number without an answer");
-	model_close();
-}
-
-Test(misuse, of_a_batch_counts_the_asks_that_nobody_answered)
-{
-	model_open(1);
-	have_asked(&some_class, ask_target_twice);
-	cr_assert_eq(answer_error, -ENOMSG);
-	cr_assert_eq(model.logged, 1);
-	says("actor some: ended a batch with 1 of 2 asks unanswered, a number first");
-	model_close();
-}
-
-Test(misuse, of_a_second_reply_names_question_and_answer)
-{
-	model_open(1);
-	have_asked(&eager_class, ask_target);
-	cr_assert_eq(answer_error, 0);
-	cr_assert_eq(last_result, -EALREADY);
-	cr_assert_eq(model.lost[GYRE_DROP_SECOND], 1);
-	cr_assert_eq(model.logged, 1);
-	says("actor eager: answered the ask number a second time, with number");
-	model_close();
-}
-
-Test(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message)
-{
-	model_open(1);
-	target = model_spawn(&quiet_class, 0);
-	model_put(target, GY_LANE_NOTICE, 1);
-	model_settle();
-	cr_assert_eq(model.logged, 2);
-	says("actor quiet /user/quiet-1: its handler of number failed: Invalid argument");
-	model_close();
-	cr_assert_eq(model.counters.failed, 1);
-}
-
-static const char *looked_for;
-static uint32_t lines_found;
-
-static void look(const struct gyre_log_line *line, void *arg)
-{
-	(void)arg;
-	lines_found += strstr(line->text, looked_for) != NULL;
-}
-
-static void notify_and_look(const struct gyre_class *class, const char *words)
-{
-	model_open(1);
-	model.log.write = look;
-	looked_for = words;
-	target = model_spawn(class, 0);
-	model_put(target, GY_LANE_NOTICE, 1);
-	model_settle();
-	cr_assert_eq(lines_found, 1);
-	model_close();
-}
-
-Test(misuse, of_a_handler_that_returns_a_positive_number_names_the_message)
-{
-	notify_and_look(&quiet_class, "actor quiet: its handler returned 7 for number");
-}
-
-Test(misuse, of_a_wait_for_nothing_names_the_message)
-{
-	notify_and_look(&waiter_class, "actor waiter: its handler waits with number, but no ask");
-}
-
-Test(misuse, of_a_notice_to_a_class_without_a_handler_names_both)
-{
-	model_open(1);
-	target = model_spawn(&deaf_class, 0);
-	model_put(target, GY_LANE_NOTICE, 1);
-	model_settle();
-	cr_assert_eq(model.lost[GYRE_DROP_UNHANDLED], 1);
-	cr_assert_eq(model.logged, 1);
-	says("actor deaf: its behaviour has no handler for the notice number from [");
-	model_close();
-}
-
-Test(misuse, of_an_ask_to_a_class_without_a_handler_names_both)
-{
-	model_open(1);
-	have_asked(&deaf_class, ask_target);
-	cr_assert_eq(answer_error, -ENOSYS);
-	cr_assert_eq(model.logged, 1);
-	says("actor deaf: its behaviour has no handler for the ask number from [");
-	says("the asker gets ENOSYS");
-	model_close();
-}
-
-Test(misuse, is_no_event_that_nobody_handles)
-{
-	model_open(1);
-	target = model_spawn(&deaf_class, 0);
-	model_put(target, GY_LANE_EVENT, 1);
-	model_settle();
-	cr_assert_eq(model.lost[GYRE_DROP_UNHANDLED], 1);
-	cr_assert_eq(model.logged, 0);
-	model_close();
-}
-
-static void make_mistakes(uint32_t count)
+/* So many notices at once. */
+static void notify(struct gyre_test *test, struct gyre_address to, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		model_put(target, GY_LANE_NOTICE, i);
+		cr_assert_eq(gyre_system_notify(gyre_test_system(test), to,
+						gyre_test_new(test, number, i)),
+			     0);
 	}
-	model_settle();
+	gyre_test_advance(test, GYRE_MILLISECONDS(1));
 }
 
+static void expect_lost(struct gyre_test *test, enum gyre_drop reason, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		(void)gyre_test_expect_dead_letter(test, number, reason, 0);
+	}
+}
+
+KIT_TEST_WITH(misuse, of_an_ask_that_nobody_answered_names_the_ask, &heard)
+{
+	have_asked(test, &quiet_class, ask_target);
+	cr_assert_eq(answer_error, -ENOMSG);
+	cr_assert_eq(logged, 1);
+	says("actor quiet: ended the ask number without an answer");
+}
+
+KIT_TEST_WITH(misuse, of_a_batch_counts_the_asks_that_nobody_answered, &heard)
+{
+	have_asked(test, &some_class, ask_target_twice);
+	cr_assert_eq(answer_error, -ENOMSG);
+	cr_assert_eq(logged, 1);
+	says("actor some: ended a batch with 1 of 2 asks unanswered, a number first");
+}
+
+KIT_TEST_WITH(misuse, of_a_second_reply_names_question_and_answer, &heard)
+{
+	have_asked(test, &eager_class, ask_target);
+	cr_assert_eq(answer_error, 0);
+	cr_assert_eq(last_result, -EALREADY);
+	expect_lost(test, GYRE_DROP_SECOND, 1);
+	cr_assert_eq(logged, 1);
+	says("actor eager: answered the ask number a second time, with number");
+}
+
+KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message, &heard)
+{
+	struct gyre_counters counters;
+
+	notify(test, puppet_spawn(test, &quiet_class, 0), 1);
+	cr_assert_eq(logged, 2);
+	says("actor quiet /user/quiet-1: its handler of number failed: Invalid argument");
+	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
+	cr_assert_eq(counters.failed, 1);
+}
+
+static void notify_and_look(struct gyre_test *test, const struct gyre_class *class,
+			    const char *words)
+{
+	looked_for = words;
+	notify(test, puppet_spawn(test, class, 0), 1);
+	cr_assert_eq(lines_found, 1);
+}
+
+KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_names_the_message, &heard)
+{
+	notify_and_look(test, &quiet_class, "actor quiet: its handler returned 7 for number");
+}
+
+KIT_TEST_WITH(misuse, of_a_wait_for_nothing_names_the_message, &heard)
+{
+	notify_and_look(test, &waiter_class,
+			"actor waiter: its handler waits with number, but no ask");
+}
+
+KIT_TEST_WITH(misuse, of_a_notice_to_a_class_without_a_handler_names_both, &heard)
+{
+	notify(test, puppet_spawn(test, &deaf_class, 0), 1);
+	expect_lost(test, GYRE_DROP_UNHANDLED, 1);
+	cr_assert_eq(logged, 1);
+	says("actor deaf: its behaviour has no handler for the notice number from [");
+}
+
+KIT_TEST_WITH(misuse, of_an_ask_to_a_class_without_a_handler_names_both, &heard)
+{
+	have_asked(test, &deaf_class, ask_target);
+	cr_assert_eq(answer_error, -ENOSYS);
+	expect_lost(test, GYRE_DROP_UNHANDLED, 1);
+	cr_assert_eq(logged, 1);
+	says("actor deaf: its behaviour has no handler for the ask number from [");
+	says("the asker gets ENOSYS");
+}
+
+static int start_timer(struct gyre_stack *stack)
+{
+	return gyre_timer_start(stack, 1, &(struct gyre_timer_options){ 0 });
+}
+
+static const struct gyre_class timed_class = { .name = "timed", .mount = start_timer };
+
+KIT_TEST_WITH(misuse, is_no_event_that_nobody_handles, &heard)
+{
+	(void)puppet_spawn(test, &timed_class, 0);
+	gyre_test_advance(test, GYRE_MILLISECONDS(3));
+	(void)gyre_test_expect_dead_letter(test, gyre_timeout, GYRE_DROP_UNHANDLED, 0);
+	cr_assert_eq(logged, 0);
+}
+
+/* ---- how often ---- */
+
+enum { AT_ONCE = 50 }; /* as the testkit keeps no more than 64 dead letters */
+
+static void make_mistakes(struct gyre_test *test, uint32_t count)
+{
+	notify(test, target, count);
+	expect_lost(test, GYRE_DROP_UNHANDLED, count);
+}
+
+static void make_many(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	target = puppet_spawn(test, &deaf_class, 0);
+	make_mistakes(test, AT_ONCE);
+	make_mistakes(test, AT_ONCE);
+	cr_assert_eq(logged, 10);
+	gyre_test_advance(test, GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
+	cr_assert_eq(logged, 11);
+	says("actor deaf: and 90 more lines");
+	make_mistakes(test, AT_ONCE);
+	make_mistakes(test, AT_ONCE);
+	cr_assert_eq(logged, 21);
+}
+
+/* What was not logged is told at the end of the system. */
 Test(misuse, is_logged_ten_times_a_second_and_then_counted)
 {
-	model_open(1);
-	target = model_spawn(&deaf_class, 0);
-	make_mistakes(100);
-	cr_assert_eq(model.logged, 10);
-	model_advance(GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
-	cr_assert_eq(model.logged, 11);
+	kit_play(make_many, &heard);
+	cr_assert_eq(logged, 22);
 	says("actor deaf: and 90 more lines");
-	make_mistakes(100);
-	cr_assert_eq(model.logged, 21);
-	model_close();
-	cr_assert_eq(model.logged, 22);
-	says("actor deaf: and 90 more lines");
+}
+
+static void make_some_on_each_loop(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	for (uint32_t loop = 0; loop < 2; loop++) {
+		target = puppet_spawn(test, &deaf_class, loop);
+		make_mistakes(test, 7);
+	}
+	cr_assert_eq(logged, 10);
 }
 
 Test(misuse, is_counted_over_all_loops_together)
 {
-	model_open(2);
-	target = model_spawn(&deaf_class, 0);
-	make_mistakes(7);
-	target = model_spawn(&deaf_class, 1);
-	make_mistakes(7);
-	cr_assert_eq(model.logged, 10);
-	model_close();
-	cr_assert_eq(model.logged, 11);
+	kit_play(make_some_on_each_loop, &heard);
+	cr_assert_eq(logged, 11);
 	says("actor deaf: and 4 more lines");
 }
 
-Test(misuse, of_one_class_leaves_room_for_those_of_others)
+KIT_TEST_WITH(misuse, of_one_class_leaves_room_for_those_of_others, &heard)
 {
-	model_open(1);
-	target = model_spawn(&deaf_class, 0);
-	make_mistakes(100);
-	have_asked(&quiet_class, ask_target);
-	cr_assert_eq(model.logged, 11);
+	target = puppet_spawn(test, &deaf_class, 0);
+	make_mistakes(test, AT_ONCE);
+	have_asked(test, &quiet_class, ask_target);
+	cr_assert_eq(logged, 11);
 	says("actor quiet: ended the ask number without an answer");
-	model_close();
 }
 
 static int fail_always(struct gyre_stack *stack)
@@ -264,16 +304,10 @@ static const struct gyre_class brief_class = {
 	.behaviour.notice = fail_always,
 };
 
-Test(misuse, of_actors_that_fail_too_often_fills_no_log)
+KIT_TEST_WITH(misuse, of_actors_that_fail_too_often_fills_no_log, &heard)
 {
-	model_open(1);
 	for (uint32_t i = 0; i < 20; i++) {
-		struct gyre_address brief = model_spawn(&brief_class, 0);
-
-		model_put(brief, GY_LANE_NOTICE, 1);
-		model_put(brief, GY_LANE_NOTICE, 2);
+		notify(test, puppet_spawn(test, &brief_class, 0), 2);
 	}
-	model_settle();
-	cr_assert_eq(model.logged, 10);
-	model_close();
+	cr_assert_eq(logged, 10);
 }

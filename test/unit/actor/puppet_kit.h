@@ -19,6 +19,7 @@ GYRE_MESSAGE(errand, 0x1010);
 /* What a puppet has in its frame. */
 struct puppet_frame {
 	struct gyre_future future;
+	struct gyre_future other;
 };
 
 /* The handler of its notices and asks: calls the function, which may wait. */
