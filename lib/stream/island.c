@@ -369,7 +369,7 @@ static int answer_end(struct gyre_stack *stack)
 	struct gy_island *island = gy_island_of(stack);
 
 	island->stack = stack;
-	if (!island->is_over) {
+	if (!island->is_over || island->turn_posted) { /* which would be lost with the actor */
 		int r = gyre_stash(stack);
 
 		if (r < 0) { /* nobody would hear of the end */
