@@ -1,9 +1,10 @@
 /*
- * Graphs in tests: a graph is built by a function, run on a system of some loops, and what its sink
- * has got is compared with what was expected.
+ * Parts of graphs in tests: a graph is built by a function, and what its sink has got is compared
+ * with what was expected. The testkit runs it (graph_kit.h), or a system of several loops does
+ * (graph_rig.h).
  */
-#ifndef GY_TEST_GRAPH_RIG_H
-#define GY_TEST_GRAPH_RIG_H
+#ifndef GY_TEST_GRAPH_PARTS_H
+#define GY_TEST_GRAPH_PARTS_H
 
 #include <gyre/stream.h>
 #include <gyre/stream_ends.h>
@@ -23,11 +24,6 @@ struct got {
 extern struct got got;
 
 typedef void (*build_fn)(struct gyre_graph *graph);
-
-/* Runs a graph, on @loops loops. */
-void run_graph(uint32_t loops, build_fn build);
-/* How starting it ends that was built wrong, without running it. */
-int refuse_graph(build_fn build);
 
 /* A source: @count numbers from @from on. */
 struct gyre_stream count_from(struct gyre_graph *graph, uint64_t from, uint32_t count);

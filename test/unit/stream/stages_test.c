@@ -2,7 +2,7 @@
  * What each stage does with the elements that pass, and that nobody produces more than is asked
  * for.
  */
-#include "graph_rig.h"
+#include "graph_kit.h"
 
 #include <errno.h>
 
@@ -21,9 +21,9 @@ static void build_plain(struct gyre_graph *graph)
 	collect(count_from(graph, 5, 1000));
 }
 
-Test(stages, pass_an_array_from_its_source_to_its_sink_in_order)
+KIT_TEST(stages, pass_an_array_from_its_source_to_its_sink_in_order)
 {
-	run_graph(1, build_plain);
+	(void)graph_run(test, build_plain);
 	expect_numbers(5, 1, 1000);
 	cr_assert_eq(got.result, 0);
 	cr_assert_eq(got.elements, 1000);
@@ -34,9 +34,9 @@ static void build_empty(struct gyre_graph *graph)
 	collect(gyre_stream_vector(graph, &gyre_type_number, NULL, 0));
 }
 
-Test(stages, complete_a_stream_without_elements)
+KIT_TEST(stages, complete_a_stream_without_elements)
 {
-	run_graph(1, build_empty);
+	(void)graph_run(test, build_empty);
 	expect_numbers(0, 0, 0);
 	cr_assert_eq(got.result, 0);
 }
@@ -50,9 +50,9 @@ static void build_three(struct gyre_graph *graph)
 	collect(s);
 }
 
-Test(stages, map_and_filter_elements)
+KIT_TEST(stages, map_and_filter_elements)
 {
-	run_graph(1, build_three);
+	(void)graph_run(test, build_three);
 	expect_numbers(11, 2, 500);
 }
 
@@ -72,9 +72,9 @@ static void build_scan(struct gyre_graph *graph)
 				 &gyre_type_number, &first, add_up, NULL));
 }
 
-Test(stages, show_the_sum_so_far_and_what_came_before_a_failure)
+KIT_TEST(stages, show_the_sum_so_far_and_what_came_before_a_failure)
 {
-	run_graph(1, build_scan);
+	(void)graph_run(test, build_scan);
 	cr_assert_eq(got.result, -EIO);
 	cr_assert_eq(got.count, 200);
 	cr_assert_eq(got.values[0], 7);
@@ -87,9 +87,9 @@ static void build_take(struct gyre_graph *graph)
 		gyre_stream_map(count_on(graph), &gyre_type_number, add_arg, ptr(&ten)), 333));
 }
 
-Test(stages, ask_a_source_for_no_more_than_is_taken)
+KIT_TEST(stages, ask_a_source_for_no_more_than_is_taken)
 {
-	run_graph(1, build_take);
+	(void)graph_run(test, build_take);
 	expect_numbers(10, 1, 333);
 	cr_assert_eq(produced, 333);
 	cr_assert_eq(got.result, 0);
@@ -100,9 +100,9 @@ static void build_take_none(struct gyre_graph *graph)
 	collect(gyre_stream_take(count_on(graph), 0));
 }
 
-Test(stages, take_nothing)
+KIT_TEST(stages, take_nothing)
 {
-	run_graph(1, build_take_none);
+	(void)graph_run(test, build_take_none);
 	expect_numbers(0, 0, 0);
 	cr_assert_eq(produced, 0);
 }
@@ -119,9 +119,9 @@ static void build_stop(struct gyre_graph *graph)
 	gyre_stream_each(count_on(graph), stop_at, NULL);
 }
 
-Test(stages, end_when_the_sink_wants_no_more)
+KIT_TEST(stages, end_when_the_sink_wants_no_more)
 {
-	run_graph(1, build_stop);
+	(void)graph_run(test, build_stop);
 	expect_numbers(0, 1, 5);
 	cr_assert_eq(got.result, 0);
 	cr_assert_eq(got.elements, 5);
@@ -140,17 +140,17 @@ static void build_deep(struct gyre_graph *graph)
 	collect(s);
 }
 
-Test(stages, may_be_many_in_a_row)
+KIT_TEST(stages, may_be_many_in_a_row)
 {
 	deep = GYRE_STREAM_DEPTH_MAX - 1;
-	run_graph(1, build_deep);
+	(void)graph_run(test, build_deep);
 	expect_numbers(deep, 1, 100);
 }
 
-Test(stages, are_refused_where_they_are_too_many_in_a_row)
+KIT_TEST(stages, are_refused_where_they_are_too_many_in_a_row)
 {
 	deep = GYRE_STREAM_DEPTH_MAX;
-	cr_assert_eq(refuse_graph(build_deep), -EINVAL);
+	cr_assert_eq(graph_refuse(test, build_deep), -EINVAL);
 }
 
 /* ---- failures ---- */
@@ -169,9 +169,9 @@ static void build_recovered(struct gyre_graph *graph)
 	collect(gyre_stream_recover(s, last_words, NULL));
 }
 
-Test(stages, turn_a_failure_into_a_last_element)
+KIT_TEST(stages, turn_a_failure_into_a_last_element)
 {
-	run_graph(1, build_recovered);
+	(void)graph_run(test, build_recovered);
 	cr_assert_eq(got.result, 0);
 	cr_assert_eq(got.count, 11);
 	cr_assert_eq(got.values[9], 9);
@@ -187,9 +187,9 @@ static void build_recovered_badly(struct gyre_graph *graph)
 	collect(gyre_stream_recover(s, last_words, &other));
 }
 
-Test(stages, fail_with_another_error_than_that_which_was_to_be_recovered)
+KIT_TEST(stages, fail_with_another_error_than_that_which_was_to_be_recovered)
 {
-	run_graph(1, build_recovered_badly);
+	(void)graph_run(test, build_recovered_badly);
 	cr_assert_eq(got.result, -EBADF);
 	cr_assert_eq(got.count, 10);
 }
@@ -205,9 +205,9 @@ static void build_odd_return(struct gyre_graph *graph)
 	collect(gyre_stream_filter(count_on(graph), odd_return, NULL));
 }
 
-Test(stages, take_a_value_that_is_no_errno_for_misuse)
+KIT_TEST(stages, take_a_value_that_is_no_errno_for_misuse)
 {
-	run_graph(1, build_odd_return);
+	(void)graph_run(test, build_odd_return);
 	cr_assert_eq(got.result, -EINVAL);
 	expect_numbers(0, 1, 3);
 }
@@ -222,9 +222,9 @@ static void build_owned(struct gyre_graph *graph)
 	collect(gyre_stream_map(s, &gyre_type_number, read_owned, NULL));
 }
 
-Test(stages, destroy_each_element_once)
+KIT_TEST(stages, destroy_each_element_once)
 {
-	run_graph(1, build_owned);
+	(void)graph_run(test, build_owned);
 	expect_numbers(0, 1, 500);
 }
 
@@ -241,9 +241,9 @@ static void build_owned_failure(struct gyre_graph *graph)
 	collect(gyre_stream_map(s, &gyre_type_number, read_owned, NULL));
 }
 
-Test(stages, destroy_what_is_behind_a_failure)
+KIT_TEST(stages, destroy_what_is_behind_a_failure)
 {
-	run_graph(1, build_owned_failure);
+	(void)graph_run(test, build_owned_failure);
 	cr_assert_eq(got.result, -EIO);
 	expect_numbers(0, 1, 200);
 }
@@ -266,9 +266,9 @@ static void build_zip(struct gyre_graph *graph)
 	collect(gyre_stream_zip(left, right, &gyre_type_number, pair_up, NULL));
 }
 
-Test(stages, pair_elements_until_one_stream_ends)
+KIT_TEST(stages, pair_elements_until_one_stream_ends)
 {
-	run_graph(1, build_zip);
+	(void)graph_run(test, build_zip);
 	cr_assert_eq(got.result, 0);
 	expect_numbers(1, 10002, 300);
 }
@@ -283,11 +283,11 @@ static void build_merge(struct gyre_graph *graph)
 	collect(gyre_stream_merge(streams, 3));
 }
 
-Test(stages, merge_streams_each_in_its_order)
+KIT_TEST(stages, merge_streams_each_in_its_order)
 {
 	uint64_t next[3] = { 0, 1000, 2000 };
 
-	run_graph(1, build_merge);
+	(void)graph_run(test, build_merge);
 	cr_assert_eq(got.count, 900);
 	for (uint32_t i = 0; i < got.count; i++) {
 		cr_assert_eq(got.values[i], next[got.values[i] / 1000]++);
@@ -306,9 +306,9 @@ static void build_merge_failure(struct gyre_graph *graph)
 	gyre_stream_each(gyre_stream_merge(streams, 2), NULL, NULL);
 }
 
-Test(stages, fail_a_merge_with_the_first_stream_that_fails)
+KIT_TEST(stages, fail_a_merge_with_the_first_stream_that_fails)
 {
-	run_graph(1, build_merge_failure);
+	(void)graph_run(test, build_merge_failure);
 	cr_assert_eq(got.result, -EIO);
 }
 
@@ -326,11 +326,11 @@ static void build_broadcast(struct gyre_graph *graph)
 	collect(gyre_stream_merge(branches, 3));
 }
 
-Test(stages, broadcast_each_element_to_all_that_have_not_cancelled)
+KIT_TEST(stages, broadcast_each_element_to_all_that_have_not_cancelled)
 {
 	uint32_t times[500] = { 0 };
 
-	run_graph(1, build_broadcast);
+	(void)graph_run(test, build_broadcast);
 	cr_assert_eq(got.count, 500 + 500 + 7);
 	for (uint32_t i = 0; i < got.count; i++) {
 		times[got.values[i]]++;
@@ -351,11 +351,11 @@ static void build_balance(struct gyre_graph *graph)
 	}
 }
 
-Test(stages, give_each_element_to_one_of_several)
+KIT_TEST(stages, give_each_element_to_one_of_several)
 {
 	bool seen[2000] = { false };
 
-	run_graph(1, build_balance);
+	(void)graph_run(test, build_balance);
 	cr_assert_eq(got.count, 2000);
 	for (uint32_t i = 0; i < got.count; i++) {
 		cr_assert(!seen[got.values[i]]);
@@ -432,7 +432,7 @@ static void build_owned_sum(struct gyre_graph *graph)
 	collect(gyre_stream_scan(count_from(graph, 0, 3), &gyre_type_owned, NULL, add_up, NULL));
 }
 
-Test(stages, refuse_a_graph_that_was_not_built_right)
+KIT_TEST(stages, refuse_a_graph_that_was_not_built_right)
 {
 	static const build_fn builds[] = {
 		build_without_sink,	build_taken_twice,   build_branch_taken_twice,
@@ -441,6 +441,6 @@ Test(stages, refuse_a_graph_that_was_not_built_right)
 	};
 
 	for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
-		cr_assert_eq(refuse_graph(builds[i]), -EINVAL, "graph %zu", i);
+		cr_assert_eq(graph_refuse(test, builds[i]), -EINVAL, "graph %zu", i);
 	}
 }
