@@ -106,7 +106,7 @@ static bool run(struct client *client, struct slice raw)
 	place = call_place(&call);
 	if (place == REFUSED || call.command == NULL) {
 		client->is_spoilt = client->in_transaction;
-	} else if (client->names != NULL && !client->resp3 &&
+	} else if (client_names(client) > 0 && !client->resp3 &&
 		   (call.command->flags & SUBSCRIBED) == 0) {
 		(void)reply_format(
 			call.out,
@@ -116,17 +116,11 @@ static bool run(struct client *client, struct slice raw)
 	} else if (client->in_transaction && (call.command->flags & IMMEDIATE) == 0) {
 		(void)reply_text(call.out, queue(&call, place, raw));
 	} else if (place == SPREAD) {
-		round_add_spread(&call);
+		round_add_parts(&call);
 	} else if (place != HERE && place != shard->index) {
 		round_add(&call, (uint32_t)place, raw, 0);
 	} else {
 		call_run(&call);
-	}
-	if (shard->late.count > 0 || shard->late.failed) {
-		text_add(&shard->out, shard->late.bytes, shard->late.count);
-		shard->out.failed |= shard->late.failed;
-		free(shard->late.bytes);
-		shard->late = (struct text){ 0 };
 	}
 	round_take_replies(client);
 	return true;
@@ -212,17 +206,6 @@ static bool run_all(struct client *client)
 	return bytes > 0 && used < there;
 }
 
-/* A client that does not wait for replies is not read from. */
-static void pace(struct client *client)
-{
-	bool waits = client->is_away && gyre_buffer_bytes(client->input) > PENDING_BYTES_MAX;
-
-	if (waits != client->is_paused) {
-		client->is_paused = waits;
-		gyre_channel_set_auto_read(gyre_context_channel(client->ctx), !waits);
-	}
-}
-
 /* Writes what a round has brought, and sends it again for what it has not; or goes on. */
 static void advance(struct client *client)
 {
@@ -246,7 +229,10 @@ static void advance(struct client *client)
 	if (!client->is_away && (client->is_closing || (client->is_ending && is_done))) {
 		gyre_context_close(client->ctx);
 	}
-	pace(client);
+	if (client->is_paused && !client->is_away) {
+		client->is_paused = false;
+		gyre_channel_set_auto_read(gyre_context_channel(client->ctx), true);
+	}
 }
 
 static struct client *client_of(const struct gyre_handler_context *ctx)
@@ -289,9 +275,10 @@ static void read_bytes(struct gyre_handler_context *ctx, struct gyre_buffer *dat
 		client_fail(client);
 		return;
 	}
-	if (client->is_away) {
-		pace(client);
-	} else if (gyre_buffer_bytes(client->input) >= client->needed) {
+	if (client->is_away && gyre_buffer_bytes(client->input) > PENDING_BYTES_MAX) {
+		client->is_paused = true;
+		gyre_channel_set_auto_read(gyre_context_channel(ctx), false);
+	} else if (!client->is_away && gyre_buffer_bytes(client->input) >= client->needed) {
 		advance(client);
 	}
 	if (gyre_buffer_bytes(client->input) == 0) {
@@ -353,9 +340,9 @@ const struct gyre_class client_class = {
 };
 
 const struct command client_commands[] = {
-	{ "discard", discard, 1, IMMEDIATE, 0, NONE, RUN, 0 },
-	{ "exec", exec, 1, IMMEDIATE, 0, NONE, RUN, 0 },
-	{ "multi", multi, 1, IMMEDIATE, 0, NONE, RUN, 0 },
-	{ "quit", quit, -1, IMMEDIATE | SUBSCRIBED, 0, NONE, RUN, 0 },
+	{ "discard", discard, 1, IMMEDIATE, NONE, RUN, 0 },
+	{ "exec", exec, 1, IMMEDIATE, NONE, RUN, 0 },
+	{ "multi", multi, 1, IMMEDIATE, NONE, RUN, 0 },
+	{ "quit", quit, -1, IMMEDIATE | SUBSCRIBED, NONE, RUN, 0 },
 	{ 0 },
 };

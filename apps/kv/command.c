@@ -1,7 +1,7 @@
 /*
  * How a command is found, checked and run. The tables beside the commands say what each wants, so
- * that it gets its key in the right type, or the reply for a missing key is given here. A key that
- * a command leaves empty is removed.
+ * that it gets its key in the right type, or the reply for a missing key is given here. A command
+ * of many keys is run for each of them. A key that a command leaves empty is removed.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -46,9 +46,17 @@ void call_set(struct call *call)
 	call->count = call->shard->args.count;
 	call->command = *slot_of(call->args[0]);
 	call->hash = 0;
-	if (call->command != NULL && call->command->keys > 0 && call->count > 1) {
+	if (call->command != NULL && call->command->type != NONE && call->count > 1) {
 		call->hash = hash_of(call->args[1]);
 	}
+}
+
+/* ---- where it is run ---- */
+
+const char *refuse_count(const struct call *call)
+{
+	return reply_format(call->out, "-ERR wrong number of arguments for '%s' command",
+			    call->command->name);
 }
 
 static void refuse_unknown(const struct call *call)
@@ -67,15 +75,15 @@ static void refuse_unknown(const struct call *call)
 			   SHOWN(call->args[0]), text);
 }
 
-/* The shard that has all keys of a command, HERE if it has none, SPREAD or REFUSED. */
+/* The shard that has all keys of a command, SPREAD or REFUSED. */
 static int64_t place_of_keys(const struct call *call)
 {
-	const struct command *command = call->command;
 	const struct kv *kv = call->shard->kv;
-	size_t end = (command->flags & (ADD_UP | LIST_UP)) != 0 ? call->count : 2;
+	size_t width = command_width(call->command);
+	size_t end = width > 0 ? call->count : 2;
 	int64_t place = HERE;
 
-	for (size_t i = 1; command->keys > 0 && i < end; i += command->keys) {
+	for (size_t i = 1; i<end; i += width> 0 ? width : 1) {
 		struct slice key = call->args[i];
 
 		if (key.count > KEY_BYTES_MAX) {
@@ -105,10 +113,8 @@ int64_t call_place(const struct call *call)
 	}
 	if (command->arity > 0 ? call->count != (size_t)command->arity
 			       : call->count < (size_t)-command->arity ||
-					 (command->keys == 2 && call->count % 2 == 0) ||
-					 ((command->flags & PAIRS) != 0 && call->count % 2 != 0)) {
-		(void)reply_format(call->out, "-ERR wrong number of arguments for '%s' command",
-				   command->name);
+					 ((command->flags & PAIRS) != 0 && call->count % 2 == 0)) {
+		(void)refuse_count(call);
 		return REFUSED;
 	}
 	if (loops > 1 && (command->flags & EVERYWHERE) != 0) {
@@ -118,56 +124,90 @@ int64_t call_place(const struct call *call)
 	    cursor >= 0) {
 		return cursor % loops;
 	}
-	return place_of_keys(call);
+	return command->type == NONE ? HERE : place_of_keys(call);
 }
 
+/* ---- running it ---- */
+
+/* Finds the key in the right type, or makes it. False if the reply has been given. */
 static bool find_key(struct call *call)
 {
 	const struct command *command = call->command;
+	enum missing missing = command->missing;
 
 	call->item = shard_find(call->shard, call->hash, call->args[1]);
 	if (call->item != NULL && call->item->type != command->type && command->type != ANY) {
-		return call_refuse(call, WRONG_TYPE);
+		(void)reply_text(call->out, WRONG_TYPE);
+		return false;
 	}
-	if (call->item == NULL && command->missing == MAKE) {
-		call->item = shard_make(call->shard, call->hash, call->args[1], 0);
-		if (call->item == NULL) {
-			return call_refuse(call, OUT_OF_MEMORY);
-		}
-		call->item->type = command->type;
-	}
-	if (call->item != NULL || command->missing == RUN) {
+	if (call->item != NULL || missing == RUN) {
 		return true;
 	}
-	if (command->missing == NIL) {
+	if (missing == MAKE) {
+		call->item = shard_make(call->shard, call->hash, call->args[1], 0);
+		if (call->item != NULL) {
+			call->item->type = command->type;
+			return true;
+		}
+		(void)reply_text(call->out, OUT_OF_MEMORY);
+	} else if (missing == NIL) {
 		(void)reply_bulk(call->out, NOTHING);
-	} else if (command->missing == ZERO) {
-		(void)reply_head(call->out, ':', 0);
+	} else if (missing == ZERO) {
+		(void)reply_number(call->out, 0);
 	} else {
-		(void)reply_list(call->out, (char)command->missing, 0);
+		(void)reply_list(call->out, (char)missing, 0);
 	}
 	return false;
+}
+
+static const char *run_once(struct call *call)
+{
+	const char *reply;
+
+	call->item = NULL;
+	if (call->command->type != NONE && !find_key(call)) {
+		return NULL;
+	}
+	reply = call->command->run(call);
+	if (call->item != NULL && call->item->type != STRING && item_length(call->item) == 0) {
+		shard_remove(call->shard, call->item);
+	}
+	return reply;
+}
+
+/* Runs a command for each of its keys. The first error is the reply, or what they come to. */
+static const char *run_each(const struct call *call, size_t width)
+{
+	const char *reply = NULL;
+	struct call each = *call;
+
+	each.count = 1 + width;
+	if ((call->command->flags & LIST_UP) != 0) {
+		(void)reply_list(call->out, '*', call->count - 1);
+	}
+	for (size_t i = 1; i < call->count && (reply == NULL || *reply != '-'); i += width) {
+		each.hash = hash_of(call->args[i]);
+		reply = run_once(&each);
+		each.args += width;
+	}
+	return reply == NULL && (call->command->flags & LIST_UP) == 0
+		       ? reply_number(call->out, each.sum)
+		       : reply;
 }
 
 void call_run(struct call *call)
 {
 	const struct command *command = call->command;
 	const struct kv *kv = call->shard->kv;
-	const char *reply;
+	size_t width = command_width(command);
+	const char *reply = OUT_OF_MEMORY;
 
 	shard_count(call->shard, COMMANDS, 1);
-	call->item = NULL;
-	if ((command->flags & GROWS) != 0 && memory_used > kv->memory_max / kv->loops) {
-		(void)reply_text(call->out, OUT_OF_MEMORY);
-	} else if (command->type == NONE || find_key(call)) {
-		reply = command->run(call);
-		if (reply != NULL) {
-			(void)reply_text(call->out, reply);
-		}
-		if (call->item != NULL && call->item->type != STRING &&
-		    item_length(call->item) == 0) {
-			shard_remove(call->shard, call->item);
-		}
+	if ((command->flags & GROWS) == 0 || memory_used <= kv->memory_max / kv->loops) {
+		reply = width > 0 ? run_each(call, width) : run_once(call);
+	}
+	if (reply != NULL) {
+		(void)reply_text(call->out, reply);
 	}
 }
 
@@ -192,23 +232,13 @@ void call_run_text(struct call *call, struct slice commands)
 
 /* ---- for commands ---- */
 
-bool call_refuse(const struct call *call, const char *error)
-{
-	(void)reply_text(call->out, error);
-	return false;
-}
-
-bool call_integer(const struct call *call, size_t index, int64_t *ret_number)
-{
-	return slice_integer(call->args[index], ret_number) || call_refuse(call, NO_INTEGER);
-}
-
 /* Reads a time from now on, at least so long, in units of so many milliseconds. */
 bool call_time(const struct call *call, size_t index, int64_t unit, int64_t least, int64_t *ret_ms)
 {
 	int64_t time;
 
-	if (!call_integer(call, index, &time)) {
+	if (!slice_integer(call->args[index], &time)) {
+		(void)reply_text(call->out, NO_INTEGER);
 		return false;
 	}
 	if (time < least || __builtin_mul_overflow(time, unit, &time) ||
@@ -230,7 +260,7 @@ bool call_range(const struct call *call, size_t total, size_t *ret_first, size_t
 	int64_t last;
 	bool is_empty;
 
-	if (!call_integer(call, 2, &first) || !call_integer(call, 3, &last)) {
+	if (!slice_integer(call->args[2], &first) || !slice_integer(call->args[3], &last)) {
 		return false;
 	}
 	is_empty = first < 0 && last < 0 && first > last;

@@ -81,18 +81,18 @@ extern _Thread_local uint64_t memory_used; /* by the items of this thread */
 
 void tree_init(void); /* before any other, while there are no loops */
 uint64_t hash_of(struct slice key);
-uint64_t random_number(void);
 struct item *item_create(double score, struct slice key, size_t value_bytes);
 void item_clear(struct item *item);
 void item_destroy(struct item *item);
 struct item *tree_find(struct item *tree, double score, struct slice key);
-size_t tree_rank(const struct item *tree, double score, struct slice key, bool inclusive);
+size_t tree_rank(const struct item *tree, double score, struct slice key);
 void tree_insert(struct item **tree, size_t rank, struct item *item);
 struct item *tree_take(struct item **tree, size_t rank);
 struct item *tree_make(struct item **tree, double score, struct slice key, size_t value_bytes);
 bool tree_put(struct item **tree, double score, struct slice key, struct slice value);
 void tree_remove(struct item **tree, double score, struct slice key);
-void tree_visit(struct item *tree, ssize_t first, ssize_t end, bool back, item_fn visit, void *arg);
+void tree_visit(struct item *tree, ssize_t first, ssize_t end, item_fn visit, void *arg);
+struct item *tree_expire(struct item *tree, uint64_t now_ms);
 void tree_destroy(struct item *tree);
 
 static inline size_t tree_count(const struct item *tree)
@@ -109,6 +109,11 @@ static inline struct slice item_value(const struct item *item)
 {
 	return item == NULL ? NOTHING
 			    : (struct slice){ item->bytes + item->key_bytes, item->value_bytes };
+}
+
+static inline bool item_is_over(const struct item *item, uint64_t now_ms)
+{
+	return item->expires_ms != 0 && item->expires_ms <= now_ms;
 }
 
 /* Of what a key holds: bytes or members. */
@@ -129,13 +134,12 @@ struct args {
 ssize_t resp_parse(struct args *args, struct slice input, uint64_t value_max);
 void text_add(struct text *text, const void *bytes, size_t count);
 bool slice_is(struct slice slice, const char *word); /* in letters of any case */
-size_t slice_among(struct slice slice, const char *const words[], size_t count);
 bool slice_integer(struct slice slice, int64_t *ret_number);
-bool slice_double(struct slice slice, double *ret_number);
 
 /* All return NULL: a command may end with one. */
 const char *reply_text(struct text *text, const char *bytes); /* as it is */
 const char *reply_head(struct text *text, char kind, int64_t number);
+const char *reply_number(struct text *text, size_t number);
 const char *reply_bulk(struct text *text, struct slice bulk);
 const char *reply_string(struct text *text, const char *bytes);
 const char *reply_list(struct text *text, char kind, size_t count);
@@ -161,11 +165,10 @@ struct shard {
 	uint64_t now_ms;		  /* of the Unix epoch, when the present commands came */
 	struct args args;		  /* of the present command */
 	struct text out;		  /* replies to the present client */
-	struct text late;		  /* what that has published to itself */
 	struct round *spares[SPARES_MAX]; /* that had a client before: see round.c */
 	size_t spares_count;
 	size_t cursor;			  /* of what looks for keys whose time is over */
-	struct item *names;		  /* of channels and patterns: see pubsub.c */
+	struct item *names[2];		  /* of channels and patterns: see pubsub.c */
 	_Atomic uint64_t counts[FIGURES]; /* which other loops read */
 	struct item *trees[SHARD_TREES];
 };
@@ -198,12 +201,12 @@ enum {
 	IMMEDIATE = 2,	 /* run in a transaction, not queued */
 	UNQUEUED = 4,	 /* not allowed in one */
 	SUBSCRIBED = 8,	 /* allowed to a client of RESP2 that is subscribed */
-	EVERYWHERE = 16, /* for every shard */
+	EVERYWHERE = 16, /* for every shard; their numbers are added up, or all reply the same */
 	BY_CURSOR = 32,	 /* the first argument says which shard */
 	ALONE = 64,	 /* not while other shards owe replies */
-	PAIRS = 128,	 /* behind the key come pairs */
-	ADD_UP = 256,	 /* of several shards: their numbers are added up, or all reply the same */
-	LIST_UP = 512,	 /* or their arrays of one element become one */
+	KEYS_ONLY = 128, /* run for each argument, which is a key; their numbers are added up */
+	PAIRS = 256,	 /* likewise for each key and what follows it */
+	LIST_UP = 512,	 /* the reply is an array of what each key has */
 };
 
 /* What is done if a key is missing that has to be of a type; most reply with something empty. */
@@ -215,11 +218,16 @@ struct command {
 	const char *(*run)(struct call *call);
 	int arity; /* with the name; negative: at least */
 	uint32_t flags;
-	uint32_t keys;	/* 0: none; 1: the first argument; 2: each second argument */
-	enum type type; /* that the key must have */
+	enum type type; /* of the key, which is the first argument; NONE if it has no key */
 	enum missing missing;
 	int variant; /* for @run */
 };
+
+/* How many arguments belong to each of several keys; 0 if there are not several. */
+static inline size_t command_width(const struct command *command)
+{
+	return (command->flags & PAIRS) != 0 ? 2 : (command->flags & KEYS_ONLY) != 0;
+}
 
 /* A command that is run. */
 struct call {
@@ -227,10 +235,10 @@ struct call {
 	const struct slice *args;
 	size_t count;
 	uint64_t hash;	   /* of the key */
-	struct item *item; /* of the key, if the command wants a type */
+	struct item *item; /* of the key; NULL if it is missing */
+	size_t sum;	   /* of what is counted for several keys, and replied for all of them */
 	struct shard *shard;
 	struct text *out;
-	int shown;	       /* of items, for those who reply them */
 	struct client *client; /* NULL in the actor of a shard */
 };
 
@@ -253,14 +261,15 @@ void call_set(struct call *call);
 int64_t call_place(const struct call *call);
 void call_run(struct call *call);
 void call_run_text(struct call *call, struct slice commands);
-bool call_refuse(const struct call *call, const char *error);
-bool call_integer(const struct call *call, size_t index, int64_t *ret_number);
+const char *refuse_count(const struct call *call);
 bool call_time(const struct call *call, size_t index, int64_t unit, int64_t least, int64_t *ret_ms);
 bool call_range(const struct call *call, size_t total, size_t *ret_first, size_t *ret_end);
 bool glob_match(struct slice pattern, struct slice text);
 const char *get_length(struct call *call);
 
 /* ---- client.c, pubsub.c and round.c ---- */
+
+enum { CHANNELS = 0, PATTERNS = 1 };
 
 struct client {
 	struct shard *shard;
@@ -279,9 +288,14 @@ struct client {
 	size_t queued;	     /* commands of it */
 	int64_t queue_place; /* the shard they are for, or HERE */
 	uint64_t id;
-	struct item *names; /* of channels and patterns that it is subscribed to */
+	struct item *names[2]; /* of channels and patterns that it is subscribed to */
 	char name[64];
 };
+
+static inline size_t client_names(const struct client *client)
+{
+	return tree_count(client->names[CHANNELS]) + tree_count(client->names[PATTERNS]);
+}
 
 extern const struct gyre_class client_class;
 
@@ -293,7 +307,7 @@ void client_unsubscribe(struct client *client);
 
 void round_take_replies(struct client *client);
 void round_add(const struct call *call, uint32_t shard, struct slice commands, size_t queued);
-void round_add_spread(const struct call *call);
+void round_add_parts(const struct call *call);
 bool round_is_full(const struct round *round);
 void round_send(struct client *client);
 int round_visit(struct gyre_stack *stack);

@@ -10,18 +10,15 @@
 
 #include "kv.h"
 
-enum { CHANNELS = 0, PATTERNS = 1 }; /* the variants of commands, and the scores of names */
-
 /* A client as the member of a name. */
 #define MEMBER(CLIENT) ((struct slice){ (const char *)&(CLIENT), sizeof(CLIENT) })
 
 /* ---- publishing ---- */
 
 struct publication {
-	const struct call *call;
-	struct text text; /* what subscribers read after the first byte: '*', or '>' under RESP3 */
-	struct gyre_bytes *bytes; /* the same */
-	int64_t receivers;
+	struct call *call; /* whose sum is how many have got it */
+	struct gyre_bytes
+		*bytes; /* what subscribers read after the first: '*', or '>' under RESP3 */
 };
 
 /* Writes to a subscriber. One that does not read, or is too slow, is cut off. */
@@ -32,12 +29,6 @@ static void push(struct item *member, void *arg)
 	struct client *client;
 
 	memcpy((void *)&client, member->bytes, sizeof(client));
-	publication->receivers++;
-	if (client == publication->call->client) { /* behind the reply of this command */
-		text_add(&client->shard->late, client->resp3 ? ">" : "*", 1);
-		text_add(&client->shard->late, publication->text.bytes, publication->text.count);
-		return;
-	}
 	buffer = gyre_context_buffer(client->ctx);
 	if (gyre_channel_queued_bytes(gyre_context_channel(client->ctx)) > PUSH_BYTES_MAX ||
 	    gyre_buffer_append(buffer, client->resp3 ? ">" : "*", 1) < 0 ||
@@ -47,77 +38,81 @@ static void push(struct item *member, void *arg)
 	} else {
 		(void)gyre_context_write(client->ctx, buffer);
 	}
+	publication->call->sum++;
 }
 
-static void publish_to(struct item *name, void *arg)
+/* Writes a message of three parts, or for a pattern four, to those who are subscribed to a name. */
+static void publish_to(struct item *name, struct call *call, bool is_pattern)
 {
-	struct publication *publication = (struct publication *)arg;
-	const struct call *call = publication->call;
-	struct text *text = &publication->text;
-	bool is_pattern = name->score == PATTERNS;
+	struct publication publication = { .call = call };
+	struct text text = { 0 };
 
-	if (is_pattern && !glob_match(item_key(name), call->args[1])) {
-		return;
-	}
-	text->count = 0;
-	(void)reply_text(text, is_pattern ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
+	(void)reply_text(&text, is_pattern ? "4\r\n$8\r\npmessage\r\n" : "3\r\n$7\r\nmessage\r\n");
 	if (is_pattern) {
-		(void)reply_bulk(text, item_key(name));
+		(void)reply_bulk(&text, item_key(name));
 	}
-	(void)reply_bulk(text, call->args[1]);
-	(void)reply_bulk(text, call->args[2]);
-	publication->bytes = text->failed ? NULL : gyre_bytes_create(text->bytes, text->count);
-	if (publication->bytes != NULL) {
-		tree_visit(name->members, 0, SSIZE_MAX, false, push, publication);
-		gyre_bytes_unref(publication->bytes);
+	(void)reply_bulk(&text, call->args[1]);
+	(void)reply_bulk(&text, call->args[2]);
+	publication.bytes = text.failed ? NULL : gyre_bytes_create(text.bytes, text.count);
+	free(text.bytes);
+	if (publication.bytes != NULL) {
+		tree_visit(name->members, 0, SSIZE_MAX, push, &publication);
+		gyre_bytes_unref(publication.bytes);
+	}
+}
+
+static void publish_to_pattern(struct item *pattern, void *arg)
+{
+	struct call *call = (struct call *)arg;
+
+	if (glob_match(item_key(pattern), call->args[1])) {
+		publish_to(pattern, call, true);
 	}
 }
 
 static const char *publish(struct call *call)
 {
-	struct publication publication = { .call = call };
-	struct item *names = call->shard->names;
-	struct item *channel = tree_find(names, CHANNELS, call->args[1]);
+	struct item *channel = tree_find(call->shard->names[CHANNELS], 0, call->args[1]);
 
+	call->sum = 0;
 	if (channel != NULL) {
-		publish_to(channel, &publication);
+		publish_to(channel, call, false);
 	}
-	tree_visit(names, (ssize_t)tree_rank(names, CHANNELS, NOTHING, true), SSIZE_MAX, false,
-		   publish_to, &publication);
-	free(publication.text.bytes);
-	return reply_head(call->out, ':', publication.receivers);
+	tree_visit(call->shard->names[PATTERNS], 0, SSIZE_MAX, publish_to_pattern, call);
+	return reply_number(call->out, call->sum);
 }
 
 /* ---- subscribing ---- */
 
-static void reply_subscribed(const struct call *call, struct slice name)
+static const char *reply_subscribed(const struct call *call, struct slice name)
 {
 	(void)reply_head(call->out, call->out->resp3 ? '>' : '*', 3);
 	(void)reply_string(call->out, call->command->name);
 	(void)reply_bulk(call->out, name);
-	(void)reply_head(call->out, ':', (int64_t)tree_count(call->client->names));
+	return reply_number(call->out, client_names(call->client));
 }
 
 /* @name may be of an item that was taken from the names of the client. */
 static void unsubscribe_from(struct client *client, int kind, struct slice name)
 {
-	struct item *item = tree_find(client->shard->names, kind, name);
+	struct item **names = &client->shard->names[kind];
+	struct item *item = tree_find(*names, 0, name);
 
 	if (item != NULL) {
 		tree_remove(&item->members, 0, MEMBER(client));
 		if (item->members == NULL) {
-			tree_remove(&client->shard->names, kind, name);
+			tree_remove(names, 0, name);
 		}
 	}
-	tree_remove(&client->names, kind, name);
+	tree_remove(&client->names[kind], 0, name);
 }
 
 static bool subscribe_to(struct client *client, int kind, struct slice name)
 {
-	struct item *item = tree_make(&client->shard->names, kind, name, 0);
+	struct item *item = tree_make(&client->shard->names[kind], 0, name, 0);
 
 	if (item == NULL || !tree_put(&item->members, 0, MEMBER(client), SLICE("")) ||
-	    !tree_put(&client->names, kind, name, SLICE(""))) {
+	    !tree_put(&client->names[kind], 0, name, SLICE(""))) {
 		unsubscribe_from(client, kind, name);
 		return false;
 	}
@@ -133,51 +128,55 @@ static const char *subscribe(struct call *call)
 		if (!subscribe_to(call->client, call->command->variant, call->args[i])) {
 			return OUT_OF_MEMORY;
 		}
-		reply_subscribed(call, call->args[i]);
+		(void)reply_subscribed(call, call->args[i]);
 	}
+	client_flush(call->client); /* before what is published to it */
 	return NULL;
+}
+
+/* From all names of a kind; a command tells of each. */
+static void unsubscribe_from_all(struct client *client, int kind, const struct call *call)
+{
+	while (client->names[kind] != NULL) {
+		struct item *name = tree_take(&client->names[kind], 0);
+
+		unsubscribe_from(client, kind, item_key(name));
+		if (call != NULL) {
+			(void)reply_subscribed(call, item_key(name));
+		}
+		item_destroy(name);
+	}
 }
 
 /* From the names of the arguments; without any, from all. */
 static const char *unsubscribe(struct call *call)
 {
 	int kind = call->command->variant;
-	struct item **names = &call->client->names;
-	size_t first = tree_rank(*names, kind, NOTHING, false);
-	size_t end = tree_rank(*names, kind, NOTHING, true);
 
 	for (size_t i = 1; i < call->count; i++) {
 		unsubscribe_from(call->client, kind, call->args[i]);
-		reply_subscribed(call, call->args[i]);
+		(void)reply_subscribed(call, call->args[i]);
 	}
-	if (call->count == 1 && first == end) {
-		reply_subscribed(call, NOTHING);
+	if (call->count == 1 && call->client->names[kind] == NULL) {
+		return reply_subscribed(call, NOTHING);
 	}
-	for (; call->count == 1 && first < end; end--) {
-		struct item *name = tree_take(names, first);
-
-		unsubscribe_from(call->client, kind, item_key(name));
-		reply_subscribed(call, item_key(name));
-		item_destroy(name);
+	if (call->count == 1) {
+		unsubscribe_from_all(call->client, kind, call);
 	}
 	return NULL;
 }
 
 void client_unsubscribe(struct client *client)
 {
-	while (client->names != NULL) {
-		struct item *name = tree_take(&client->names, 0);
-
-		unsubscribe_from(client, (int)name->score, item_key(name));
-		item_destroy(name);
-	}
+	unsubscribe_from_all(client, CHANNELS, NULL);
+	unsubscribe_from_all(client, PATTERNS, NULL);
 }
 
 const struct command pubsub_commands[] = {
-	{ "psubscribe", subscribe, -2, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, PATTERNS },
-	{ "publish", publish, 3, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
-	{ "punsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, PATTERNS },
-	{ "subscribe", subscribe, -2, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, CHANNELS },
-	{ "unsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED | ALONE, 0, NONE, RUN, CHANNELS },
+	{ "psubscribe", subscribe, -2, UNQUEUED | SUBSCRIBED | ALONE, NONE, RUN, PATTERNS },
+	{ "publish", publish, 3, EVERYWHERE, NONE, RUN, 0 },
+	{ "punsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED | ALONE, NONE, RUN, PATTERNS },
+	{ "subscribe", subscribe, -2, UNQUEUED | SUBSCRIBED | ALONE, NONE, RUN, CHANNELS },
+	{ "unsubscribe", unsubscribe, -1, UNQUEUED | SUBSCRIBED | ALONE, NONE, RUN, CHANNELS },
 	{ 0 },
 };

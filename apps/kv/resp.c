@@ -2,7 +2,6 @@
  * The protocol of Redis, RESP2 and RESP3. A command is an array of bulk strings, or a line of
  * words; it is parsed where it stands, when all of it is there.
  */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +11,13 @@
 #include "kv.h"
 
 enum { NUMBER_BYTES_MAX = 24, PART_BYTES_MIN = 6 }; /* with its kind and the end of the line */
+enum { NOT_WHOLE = -1, NO_NUMBER = -2 };
 
 /* ---- numbers and words ---- */
 
 bool slice_is(struct slice slice, const char *word)
 {
 	return strlen(word) == slice.count && strncasecmp(slice.bytes, word, slice.count) == 0;
-}
-
-/* Which of some words it is, or @count. */
-size_t slice_among(struct slice slice, const char *const words[], size_t count)
-{
-	size_t i = 0;
-
-	while (i < count && !slice_is(slice, words[i])) {
-		i++;
-	}
-	return i;
 }
 
 /* As Redis wants them: no plus, no leading zeros, no spaces. */
@@ -51,21 +40,6 @@ bool slice_integer(struct slice slice, int64_t *ret_number)
 	}
 	*ret_number = (int64_t)(negative ? 0 - number : number);
 	return number <= (uint64_t)INT64_MAX + negative;
-}
-
-bool slice_double(struct slice slice, double *ret_number)
-{
-	char text[128];
-	char *end;
-
-	if (slice.count == 0 || slice.count >= sizeof(text) ||
-	    strchr(" \t\n\v\f\r", *slice.bytes)) {
-		return false;
-	}
-	memcpy(text, slice.bytes, slice.count);
-	text[slice.count] = '\0';
-	*ret_number = strtod(text, &end);
-	return end == text + slice.count && !isnan(*ret_number);
 }
 
 /* ---- memory that grows ---- */
@@ -113,25 +87,25 @@ __attribute__((format(printf, 2, 3))) static ssize_t refuse(struct args *args, c
 	return -1;
 }
 
-/* Reads the number of a line as "$5\r\n", and goes behind it. 0 if it is not whole, -1 if it has
- * none. */
-static int parse_number(struct slice input, size_t *at, int64_t *ret_number)
+/* Reads the number of a line as "$5\r\n", and goes behind it. */
+static int64_t parse_number(struct slice input, size_t *at)
 {
-	const char *number = input.bytes + *at + 1;
-	size_t left = input.count - *at - 1;
-	const char *end;
+	const char *first = input.bytes + *at + 1;
+	const char *end = input.bytes + input.count;
+	const char *digit = first;
+	int64_t number = 0;
 
-	if (left > 2 && number[1] == '\r' && (unsigned char)(number[0] - '0') < 10) {
-		*ret_number = number[0] - '0';
-		*at += 4;
-		return 1;
+	while (digit < end && (unsigned char)(*digit - '0') < 10 && number <= COMMAND_BYTES_MAX) {
+		number = 10 * number + (*digit++ - '0');
 	}
-	end = (const char *)memchr(number, '\r', left < NUMBER_BYTES_MAX ? left : NUMBER_BYTES_MAX);
-	if (end == NULL || end + 1 == input.bytes + input.count) {
-		return end == NULL && left >= NUMBER_BYTES_MAX ? -1 : 0;
+	if (digit < end && (*digit != '\r' || digit == first)) {
+		return NO_NUMBER;
 	}
-	*at += (size_t)(end - number) + 3;
-	return slice_integer((struct slice){ number, (size_t)(end - number) }, ret_number) ? 1 : -1;
+	if (digit + 1 >= end) {
+		return NOT_WHOLE;
+	}
+	*at = (size_t)(digit + 2 - input.bytes);
+	return number;
 }
 
 /* A line has fewer words than ARGS_MAX, for it has no more bytes. */
@@ -161,23 +135,23 @@ static ssize_t parse_line(struct args *args, struct slice input)
 static ssize_t parse_array(struct args *args, struct slice input, uint64_t value_max)
 {
 	size_t at = 0;
-	int64_t left;
-	int64_t bytes;
-	int r = parse_number(input, &at, &left);
+	int64_t left = parse_number(input, &at);
 
-	if (r < 0 || (r > 0 && left > ARGS_MAX)) {
+	if (left == NO_NUMBER || left > ARGS_MAX) {
 		return refuse(args, "invalid multibulk length");
 	}
-	for (; r > 0 && left > 0; left--) {
+	for (; left > 0; left--) {
+		int64_t bytes;
+
 		args->needed = at + PART_BYTES_MIN * (size_t)left;
 		if (at < input.count && input.bytes[at] != '$') {
 			return refuse(args, "expected '$', got '%c'", input.bytes[at]);
 		}
-		r = at < input.count ? parse_number(input, &at, &bytes) : 0;
-		if (r == 0) {
+		bytes = at < input.count ? parse_number(input, &at) : NOT_WHOLE;
+		if (bytes == NOT_WHOLE) {
 			return 0;
 		}
-		if (r < 0 || bytes < 0 || (uint64_t)bytes > value_max) {
+		if (bytes == NO_NUMBER || (uint64_t)bytes > value_max) {
 			return refuse(args, "invalid bulk length");
 		}
 		if (at + (size_t)bytes > COMMAND_BYTES_MAX) {
@@ -190,7 +164,7 @@ static ssize_t parse_array(struct args *args, struct slice input, uint64_t value
 		args->list[args->count++] = (struct slice){ input.bytes + at, (size_t)bytes };
 		at += (size_t)bytes + 2;
 	}
-	return r > 0 ? (ssize_t)at : 0;
+	return left == NOT_WHOLE ? 0 : (ssize_t)at;
 }
 
 /* How many bytes the first command has, 0 if it is not whole, or -1 with an error. */
@@ -235,6 +209,11 @@ const char *reply_head(struct text *text, char kind, int64_t number)
 		text->count = (size_t)(write_head(at, kind, number) - text->bytes);
 	}
 	return NULL;
+}
+
+const char *reply_number(struct text *text, size_t number)
+{
+	return reply_head(text, ':', (int64_t)number);
 }
 
 /* NOTHING is a reply of its own. */

@@ -102,22 +102,15 @@ void round_take_replies(struct client *client)
 
 	if (round != NULL && out->count > 0) {
 		struct step step = { .flags = DONE, .at = (uint32_t)round->replies.count };
-		size_t count = count_of(round);
-		struct step *last = count == 0 ? NULL : step_at(round, count - 1);
 
 		text_add(&round->replies, out->bytes, out->count);
-		if (last != NULL && last->flags == DONE && last->at + last->bytes == step.at) {
-			last->bytes += (uint32_t)out->count;
-		} else {
-			add(round, step, &round->replies);
-		}
+		add(round, step, &round->replies);
 		out->count = 0;
 	}
 }
 
 /* The round of a client; NULL without memory. It takes what was replied before along, so that all
- * is written at once. Not of a subscriber: what is published to it may come before the round is
- * back, and is not to come before those replies. */
+ * is written at once. */
 static struct round *begin(struct client *client)
 {
 	struct shard *shard = client->shard;
@@ -132,9 +125,6 @@ static struct round *begin(struct client *client)
 		return NULL;
 	}
 	client->round->replies.resp3 = client->resp3;
-	if (client->names != NULL) {
-		client_flush(client);
-	}
 	round_take_replies(client);
 	return client->round;
 }
@@ -166,62 +156,65 @@ void round_add(const struct call *call, uint32_t shard, struct slice commands, s
 	}
 }
 
-/* Runs the commands of a step. */
-static void run(struct call *call, struct round *round, struct step *step)
+static void add_command(struct text *commands, const struct call *call)
 {
-	const struct slice commands = { round->commands.bytes + step->at, step->bytes };
-	size_t from = round->replies.count;
-
-	call_run_text(call, commands);
-	step->at = (uint32_t)from;
-	step->bytes = (uint32_t)(round->replies.count - from);
-	step->flags |= DONE;
+	(void)reply_list(commands, '*', call->count);
+	for (size_t i = 0; i < call->count; i++) {
+		(void)reply_bulk(commands, call->args[i]);
+	}
 }
 
-/* A command for all shards, or one whose keys are with several: as many commands as keys. Those for
- * the client's own shard are run at once, as they would be by themselves, until the round is full:
- * nothing is added to it then, so that the actor of the shard may run the others. */
-void round_add_spread(const struct call *call)
+/* A command for all shards, which share its text, or one whose keys are with several: as many
+ * commands as keys. Those for the client's own shard are run at once, as they would be by
+ * themselves, until the round is full: nothing is added to it then, so that the actor of the shard
+ * may run the others. */
+void round_add_parts(const struct call *call)
 {
 	struct round *round = begin(call->client);
-	uint32_t width = call->command->keys;
+	size_t width = command_width(call->command);
 	size_t parts = width == 0 ? call->shard->kv->loops : (call->count - 1) / width;
-	size_t count = width == 0 ? call->count : 1 + width;
 	bool is_list = (call->command->flags & LIST_UP) != 0;
-	struct call own = *call;
-	struct step step = { 0 };
-	size_t i;
+	struct slice args[3] = { call->args[0] };
+	struct call part = *call;
+	size_t at;
 
 	if (round == NULL) {
 		return;
 	}
+	part.out = &round->replies;
+	at = round->commands.count;
+	if (width == 0) {
+		add_command(&round->commands, call);
+	} else {
+		part.args = args;
+		part.count = 1 + width;
+	}
 	if (is_list) {
 		add_head(round, parts);
 	}
-	i = count_of(round);
-	for (size_t part = 0; part < parts; part++) {
-		const struct slice *key = call->args + 1 + part * width;
-		uint64_t hash = width == 0 ? 0 : hash_of(*key);
+	for (size_t i = 0; i < parts; i++) {
+		struct step step = { .shard = (uint16_t)i, .flags = is_list ? ELEMENT : PART };
 
-		if (width > 0 || part == 0) { /* otherwise all shards share the command */
-			step.at = (uint32_t)round->commands.count;
-			(void)reply_head(&round->commands, '*', (int64_t)count);
-			(void)reply_bulk(&round->commands, call->args[0]);
-			for (size_t arg = 0; arg + 1 < count; arg++) {
-				(void)reply_bulk(&round->commands, key[arg]);
-			}
+		step.flags |= i + 1 < parts ? MORE : 0;
+		if (width > 0) {
+			memcpy(args + 1, call->args + 1 + i * width, width * sizeof(*args));
+			part.hash = hash_of(args[1]);
+			step.hash = (uint32_t)part.hash;
+			step.shard = (uint16_t)shard_of(call->shard->kv, args[1], part.hash);
 		}
-		step.hash = (uint32_t)hash;
-		step.shard = (uint16_t)(width == 0 ? part : shard_of(call->shard->kv, *key, hash));
-		step.flags = (is_list ? ELEMENT : PART) | (part + 1 < parts ? MORE : 0);
+		if (step.shard == call->shard->index && round->replies.count < PENDING_BYTES_MAX) {
+			step.flags |= DONE;
+			step.at = (uint32_t)round->replies.count;
+			call_run(&part);
+			add(round, step, &round->replies);
+			continue;
+		}
+		if (width > 0) {
+			at = round->commands.count;
+			add_command(&round->commands, &part);
+		}
+		step.at = (uint32_t)at;
 		add(round, step, &round->commands);
-	}
-	own.out = &round->replies;
-	for (; i < count_of(round) && !has_failed(round) && own.out->count < PENDING_BYTES_MAX;
-	     i++) {
-		if (step_at(round, i)->shard == own.shard->index) {
-			run(&own, round, step_at(round, i));
-		}
 	}
 }
 
@@ -267,6 +260,18 @@ static void prefetch(const struct round *round, const struct shard *shard)
 	}
 }
 
+/* Runs the commands of a step. */
+static void run(struct call *call, struct round *round, struct step *step)
+{
+	const struct slice commands = { round->commands.bytes + step->at, step->bytes };
+	size_t from = round->replies.count;
+
+	call_run_text(call, commands);
+	step->at = (uint32_t)from;
+	step->bytes = (uint32_t)(round->replies.count - from);
+	step->flags |= DONE;
+}
+
 /* At a shard: runs what is for it, at least one command, and passes the round on. */
 int round_visit(struct gyre_stack *stack)
 {
@@ -298,7 +303,8 @@ int round_visit(struct gyre_stack *stack)
 static size_t end_of_next(const struct client *client)
 {
 	const struct round *round = client->round;
-	bool is_whole = (step_at(round, round->next)->flags & PART) != 0 || client->names != NULL;
+	bool is_whole =
+		(step_at(round, round->next)->flags & PART) != 0 || client_names(client) > 0;
 
 	for (size_t i = round->next; (step_at(round, i)->flags & DONE) != 0; i++) {
 		if (!is_whole || (step_at(round, i)->flags & MORE) == 0) {

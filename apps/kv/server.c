@@ -12,9 +12,9 @@
 static const char *ping(struct call *call)
 {
 	if (call->count > 2) {
-		return "-ERR wrong number of arguments for 'ping' command\r\n";
+		return refuse_count(call);
 	}
-	if (call->client != NULL && !call->out->resp3 && call->client->names != NULL) {
+	if (call->client != NULL && !call->out->resp3 && client_names(call->client) > 0) {
 		(void)reply_text(call->out, "*2\r\n$4\r\npong\r\n");
 		return reply_bulk(call->out, call->count > 1 ? call->args[1] : SLICE(""));
 	}
@@ -30,9 +30,9 @@ static const char *choose_database(struct call *call)
 {
 	int64_t index;
 
-	return !call_integer(call, 1, &index) ? NULL
-	       : index == 0		      ? OK
-					      : "-ERR DB index is out of range\r\n";
+	return !slice_integer(call->args[1], &index) ? NO_INTEGER
+	       : index == 0			     ? OK
+						     : "-ERR DB index is out of range\r\n";
 }
 
 /* Names have no spaces, so that lists of clients stay readable. */
@@ -59,12 +59,9 @@ static const char *hello(struct call *call)
 	if (version < 2 || version > 3) {
 		return "-NOPROTO unsupported protocol version\r\n";
 	}
-	for (size_t i = 2; i < call->count; i += 2) {
-		if (!slice_is(call->args[i], "setname") || i + 1 == call->count ||
-		    !set_name(call->client, call->args[i + 1])) {
-			return reply_format(call->out, "-ERR Syntax error in HELLO option '%.*s'",
-					    SHOWN(call->args[i]));
-		}
+	if (call->count > 2) {
+		return reply_format(call->out, "-ERR Syntax error in HELLO option '%.*s'",
+				    SHOWN(call->args[2]));
 	}
 	call->out->resp3 = call->client->resp3 = version == 3;
 	(void)reply_list(call->out, '%', 14);
@@ -146,13 +143,13 @@ static const char *info(struct call *call)
 }
 
 const struct command server_commands[] = {
-	{ "ping", ping, -1, SUBSCRIBED, 0, NONE, RUN, 0 },
-	{ "client", client, -2, UNQUEUED, 0, NONE, RUN, 0 },
-	{ "command", command, -1, 0, 0, NONE, RUN, 0 },
-	{ "config", config, 3, 0, 0, NONE, RUN, 0 },
-	{ "echo", echo, 2, 0, 0, NONE, RUN, 0 },
-	{ "hello", hello, -1, UNQUEUED | ALONE, 0, NONE, RUN, 0 },
-	{ "info", info, -1, 0, 0, NONE, RUN, 0 },
-	{ "select", choose_database, 2, 0, 0, NONE, RUN, 0 },
+	{ "ping", ping, -1, SUBSCRIBED, NONE, RUN, 0 },
+	{ "client", client, -2, UNQUEUED, NONE, RUN, 0 },
+	{ "command", command, -1, 0, NONE, RUN, 0 },
+	{ "config", config, 3, 0, NONE, RUN, 0 },
+	{ "echo", echo, 2, 0, NONE, RUN, 0 },
+	{ "hello", hello, -1, UNQUEUED | ALONE, NONE, RUN, 0 },
+	{ "info", info, -1, 0, NONE, RUN, 0 },
+	{ "select", choose_database, 2, 0, NONE, RUN, 0 },
 	{ 0 },
 };

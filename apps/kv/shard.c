@@ -11,7 +11,7 @@
 
 #include "kv.h"
 
-enum { TICK_MS = 100, TICK_ITEMS = 20000, DUE_MAX = 64 };
+enum { TICK_MS = 100, TICK_ITEMS = 20000 };
 
 /* ---- keys ---- */
 
@@ -20,7 +20,7 @@ struct item *shard_find(struct shard *shard, uint64_t hash, struct slice key)
 {
 	struct item *item = tree_find(shard->trees[hash % SHARD_TREES], (double)hash, key);
 
-	if (item != NULL && item->expires_ms != 0 && item->expires_ms <= shard->now_ms) {
+	if (item != NULL && item_is_over(item, shard->now_ms)) {
 		shard_count(shard, EXPIRED, 1);
 		shard_remove(shard, item);
 		item = NULL;
@@ -87,21 +87,6 @@ void shard_look_at_clock(struct shard *shard)
 	shard->now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct due {
-	uint64_t now_ms;
-	size_t count;
-	struct item *items[DUE_MAX];
-};
-
-static void look_at_time(struct item *item, void *arg)
-{
-	struct due *due = (struct due *)arg;
-
-	if (item->expires_ms != 0 && item->expires_ms <= due->now_ms && due->count < DUE_MAX) {
-		due->items[due->count++] = item;
-	}
-}
-
 static int tick(struct gyre_stack *stack)
 {
 	struct shard *shard = (struct shard *)gyre_loop_data(stack);
@@ -109,17 +94,18 @@ static int tick(struct gyre_stack *stack)
 
 	shard_look_at_clock(shard);
 	for (size_t seen = 0;
-	     seen < TICK_ITEMS && shard->counts[EXPIRING] > 0 && shard->cursor < end;) {
-		struct item *tree = shard->trees[shard->cursor % SHARD_TREES];
-		struct due due = { .now_ms = shard->now_ms };
+	     seen < TICK_ITEMS && shard->counts[EXPIRING] > 0 && shard->cursor < end;
+	     shard->cursor++) {
+		struct item **tree = &shard->trees[shard->cursor % SHARD_TREES];
+		size_t before = tree_count(*tree);
+		size_t over;
 
-		seen += tree_count(tree);
-		tree_visit(tree, 0, SSIZE_MAX, false, look_at_time, &due);
-		for (size_t i = 0; i < due.count; i++) {
-			shard_count(shard, EXPIRED, 1);
-			shard_remove(shard, due.items[i]);
-		}
-		shard->cursor += due.count < DUE_MAX; /* else it may have more */
+		*tree = tree_expire(*tree, shard->now_ms);
+		over = before - tree_count(*tree);
+		shard_count(shard, EXPIRED, over);
+		shard_count(shard, KEYS, 0 - over);
+		shard_count(shard, EXPIRING, 0 - over);
+		seen += before;
 	}
 	shard->counts[MEMORY] = memory_used;
 	return gyre_return(stack);

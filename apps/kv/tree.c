@@ -42,7 +42,7 @@ uint64_t hash_of(struct slice key)
 	return fold(fold(hash ^ word, seed[1] | 1), UINT64_C(0x9e3779b97f4a7c15));
 }
 
-uint64_t random_number(void)
+static uint64_t random_number(void)
 {
 	static _Thread_local uint64_t state;
 
@@ -131,16 +131,13 @@ struct item *tree_find(struct item *tree, double score, struct slice key)
 	return *find_link(&tree, score, key);
 }
 
-/* How many items are before a score and key; or, without a key, have a lower score, or the same
- * with @inclusive. */
-size_t tree_rank(const struct item *tree, double score, struct slice key, bool inclusive)
+/* How many items are before a score and key. */
+size_t tree_rank(const struct item *tree, double score, struct slice key)
 {
 	size_t rank = 0;
 
 	while (tree != NULL) {
-		bool is_before = key.bytes != NULL ? order_of(tree, score, key) < 0
-						   : tree->score < score ||
-							     (inclusive && tree->score == score);
+		bool is_before = order_of(tree, score, key) < 0;
 
 		rank += is_before ? tree_count(tree->left) + 1 : 0;
 		tree = is_before ? tree->right : tree->left;
@@ -219,7 +216,7 @@ struct item *tree_make(struct item **tree, double score, struct slice key, size_
 	if (item == NULL) {
 		item = item_create(score, key, value_bytes);
 		if (item != NULL) {
-			tree_insert(tree, tree_rank(*tree, score, key, false), item);
+			tree_insert(tree, tree_rank(*tree, score, key), item);
 		}
 		return item;
 	}
@@ -244,23 +241,38 @@ bool tree_put(struct item **tree, double score, struct slice key, struct slice v
 void tree_remove(struct item **tree, double score, struct slice key)
 {
 	if (tree_find(*tree, score, key) != NULL) {
-		item_destroy(tree_take(tree, tree_rank(*tree, score, key, false)));
+		item_destroy(tree_take(tree, tree_rank(*tree, score, key)));
 	}
 }
 
-/* Visits the items of ranks from @first up to @end, or from the last of them back. */
-void tree_visit(struct item *tree, ssize_t first, ssize_t end, bool back, item_fn visit, void *arg)
+/* Removes the items whose time is over, and returns what is left. */
+struct item *tree_expire(struct item *tree, uint64_t now_ms)
+{
+	struct item *rest;
+
+	if (tree == NULL) {
+		return NULL;
+	}
+	tree->left = tree_expire(tree->left, now_ms);
+	tree->right = tree_expire(tree->right, now_ms);
+	if (!item_is_over(tree, now_ms)) {
+		return counted(tree);
+	}
+	rest = join(tree->left, tree->right);
+	item_destroy(tree);
+	return rest;
+}
+
+/* Visits the items of ranks from @first up to @end. */
+void tree_visit(struct item *tree, ssize_t first, ssize_t end, item_fn visit, void *arg)
 {
 	if (tree != NULL && first < end && end > 0 && first < (ssize_t)tree->count) {
 		ssize_t middle = (ssize_t)tree_count(tree->left);
-		struct item *const sides[2] = { tree->left, tree->right };
-		const ssize_t begins[2] = { 0, middle + 1 };
 
-		tree_visit(sides[back], first - begins[back], end - begins[back], back, visit, arg);
+		tree_visit(tree->left, first, end, visit, arg);
 		if (first <= middle && middle < end) {
 			visit(tree, arg);
 		}
-		tree_visit(sides[!back], first - begins[!back], end - begins[!back], back, visit,
-			   arg);
+		tree_visit(tree->right, first - middle - 1, end - middle - 1, visit, arg);
 	}
 }

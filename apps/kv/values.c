@@ -1,5 +1,5 @@
 /*
- * Strings, numbers that are strings, and what all keys have: a time and a type.
+ * Strings, numbers that are strings, and what all keys have: a time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "kv.h"
-
-static const char *const type_names[] = { "none", "string", "list", "set", "zset", "hash" };
 
 /* ---- strings ---- */
 
@@ -21,7 +19,7 @@ static bool put(struct call *call, size_t before, struct slice more)
 	}
 	call->item = shard_make(call->shard, call->hash, call->args[1], before + more.count);
 	if (call->item == NULL) {
-		return call_refuse(call, OUT_OF_MEMORY);
+		return false;
 	}
 	call->item->type = STRING;
 	memcpy(call->item->bytes + call->item->key_bytes + before, more.bytes, more.count);
@@ -33,71 +31,58 @@ static const char *get(struct call *call)
 	return reply_bulk(call->out, item_value(call->item));
 }
 
+/* One of the keys of MGET, for which all others than strings are none. */
+static const char *get_string(struct call *call)
+{
+	bool is_string = call->item != NULL && call->item->type == STRING;
+
+	return reply_bulk(call->out, item_value(is_string ? call->item : NULL));
+}
+
 static const char *get_range(struct call *call)
 {
 	struct slice value = call->item == NULL ? SLICE("") : item_value(call->item);
 	size_t first;
 	size_t end;
 
-	if (!call_range(call, value.count, &first, &end)) {
-		return NULL;
-	}
-	return reply_bulk(call->out, (struct slice){ value.bytes + first, end - first });
+	return call_range(call, value.count, &first, &end)
+		       ? reply_bulk(call->out, (struct slice){ value.bytes + first, end - first })
+		       : NO_INTEGER;
 }
 
-enum { IF_MISSING = 1, IF_THERE = 2, GET = 4, KEEP_TIME = 8, FLAGS = 4, NAMES = 6 };
+enum { IF_MISSING = 1, IF_THERE = 2 };
 
-static bool parse_set(struct call *call, uint32_t *flags, int64_t *expires_ms)
-{
-	static const char *const names[NAMES] = { "nx", "xx", "get", "keepttl", "ex", "px" };
-
-	for (size_t i = 3; i < call->count; i++) {
-		size_t name = slice_among(call->args[i], names, NAMES);
-
-		if (name < FLAGS) {
-			*flags |= 1U << name;
-		} else if (name == NAMES || *expires_ms != 0 || ++i == call->count) {
-			return call_refuse(call, SYNTAX_ERROR);
-		} else if (!call_time(call, i, name == FLAGS ? 1000 : 1, 1, expires_ms)) {
-			return false;
-		}
-	}
-	return ((*flags & IF_MISSING) == 0 || (*flags & IF_THERE) == 0) &&
-			       ((*flags & KEEP_TIME) == 0 || *expires_ms == 0)
-		       ? true
-		       : call_refuse(call, SYNTAX_ERROR);
-}
-
-/* SET; and SETEX and PSETEX, whose variants are their units in milliseconds. */
 static const char *set(struct call *call)
 {
-	int64_t unit = call->command->variant;
 	int64_t expires_ms = 0;
-	uint32_t flags = 0;
-	size_t from = call->out->count;
-	bool applies;
-	bool is_got;
+	int conditions = 0;
 
-	if (unit == 0 ? !parse_set(call, &flags, &expires_ms)
-		      : !call_time(call, 2, unit, 1, &expires_ms)) {
-		return NULL;
+	for (size_t i = 3; i < call->count; i++) {
+		int64_t unit = slice_is(call->args[i], "ex")   ? 1000
+			       : slice_is(call->args[i], "px") ? 1
+							       : 0;
+
+		if (slice_is(call->args[i], "nx")) {
+			conditions |= IF_MISSING;
+		} else if (slice_is(call->args[i], "xx")) {
+			conditions |= IF_THERE;
+		} else if (unit == 0 || expires_ms != 0 || ++i == call->count) {
+			return SYNTAX_ERROR;
+		} else if (!call_time(call, i, unit, 1, &expires_ms)) {
+			return NULL;
+		}
 	}
-	is_got = (flags & GET) != 0;
-	if (is_got && call->item != NULL && call->item->type != STRING) {
-		return WRONG_TYPE;
+	if (conditions == (IF_MISSING | IF_THERE)) {
+		return SYNTAX_ERROR;
 	}
-	applies = (flags & (call->item == NULL ? IF_THERE : IF_MISSING)) == 0;
-	if (is_got || !applies) {
-		(void)reply_bulk(call->out, is_got ? item_value(call->item) : NOTHING);
+	if ((conditions & (call->item == NULL ? IF_THERE : IF_MISSING)) != 0) {
+		return reply_bulk(call->out, NOTHING);
 	}
-	if (applies && !put(call, 0, call->args[unit == 0 ? 2 : 3])) {
-		call->out->count = from; /* without the old value */
+	if (!put(call, 0, call->args[2])) {
 		return OUT_OF_MEMORY;
 	}
-	if (applies && (flags & KEEP_TIME) == 0) {
-		shard_set_expiry(call->shard, call->item, (uint64_t)expires_ms);
-	}
-	return is_got || !applies ? NULL : OK;
+	shard_set_expiry(call->shard, call->item, (uint64_t)expires_ms);
+	return OK;
 }
 
 static const char *append(struct call *call)
@@ -107,9 +92,7 @@ static const char *append(struct call *call)
 	if (before + call->args[2].count > call->shard->kv->value_max) {
 		return "-ERR string exceeds maximum allowed size (proto-max-bulk-len)\r\n";
 	}
-	return put(call, before, call->args[2])
-		       ? reply_head(call->out, ':', call->item->value_bytes)
-		       : NULL;
+	return put(call, before, call->args[2]) ? get_length(call) : OUT_OF_MEMORY;
 }
 
 /* The variant of INCR and INCRBY is 1, that of the others -1. */
@@ -120,8 +103,8 @@ static const char *increment(struct call *call)
 	int64_t number = 0;
 	int count;
 
-	if (call->count == 3 && !call_integer(call, 2, &by)) {
-		return NULL;
+	if (call->count == 3 && !slice_integer(call->args[2], &by)) {
+		return NO_INTEGER;
 	}
 	if (call->command->variant < 0 && by == INT64_MIN) {
 		return "-ERR decrement would overflow\r\n";
@@ -135,67 +118,28 @@ static const char *increment(struct call *call)
 	count = snprintf(text, sizeof(text), "%" PRId64, number);
 	return put(call, 0, (struct slice){ text, (size_t)count })
 		       ? reply_head(call->out, ':', number)
-		       : NULL;
-}
-
-static const char *get_many(struct call *call)
-{
-	(void)reply_head(call->out, '*', (int64_t)call->count - 1);
-	for (size_t i = 1; i < call->count; i++) {
-		struct item *item = shard_find(call->shard, hash_of(call->args[i]), call->args[i]);
-
-		(void)reply_bulk(call->out,
-				 item_value(item != NULL && item->type == STRING ? item : NULL));
-	}
-	return NULL;
-}
-
-static const char *set_many(struct call *call)
-{
-	struct call one = *call;
-
-	for (; one.count > 1; one.args += 2, one.count -= 2) {
-		one.hash = hash_of(one.args[1]);
-		one.item = shard_find(one.shard, one.hash, one.args[1]);
-		if (!put(&one, 0, one.args[2])) {
-			return NULL;
-		}
-		shard_set_expiry(one.shard, one.item, 0);
-	}
-	return OK;
+		       : OUT_OF_MEMORY;
 }
 
 /* ---- keys of any type ---- */
 
-/* EXISTS; and DEL, whose variant is 1. */
-static const char *count_keys(struct call *call)
+/* A key of EXISTS; or of DEL, whose variant is 1. */
+static const char *count_key(struct call *call)
 {
-	int64_t found = 0;
-
-	for (size_t i = 1; i < call->count; i++) {
-		struct item *item = shard_find(call->shard, hash_of(call->args[i]), call->args[i]);
-
-		found += item != NULL;
-		if (item != NULL && call->command->variant == 1) {
-			shard_remove(call->shard, item);
-		}
+	call->sum += call->item != NULL;
+	if (call->item != NULL && call->command->variant == 1) {
+		shard_remove(call->shard, call->item);
+		call->item = NULL;
 	}
-	return reply_head(call->out, ':', found);
+	return NULL;
 }
 
-static const char *get_type(struct call *call)
-{
-	return reply_format(call->out, "+%s",
-			    type_names[call->item == NULL ? NONE : call->item->type]);
-}
-
-/* EXPIRE and PEXPIRE, whose variant is a unit in milliseconds. */
 static const char *set_time(struct call *call)
 {
 	struct item *item = call->item;
 	int64_t expires_ms;
 
-	if (!call_time(call, 2, call->command->variant, INT64_MIN, &expires_ms)) {
+	if (!call_time(call, 2, 1000, INT64_MIN, &expires_ms)) {
 		return NULL;
 	}
 	if (item != NULL && expires_ms <= (int64_t)call->shard->now_ms) {
@@ -204,40 +148,26 @@ static const char *set_time(struct call *call)
 	} else if (item != NULL) {
 		shard_set_expiry(call->shard, item, (uint64_t)expires_ms);
 	}
-	return reply_head(call->out, ':', item != NULL);
+	return reply_number(call->out, item != NULL);
 }
 
 static const char *get_time(struct call *call)
 {
-	uint64_t unit = (uint64_t)call->command->variant;
-
 	if (call->item == NULL || call->item->expires_ms == 0) {
-		return reply_head(call->out, ':', call->item == NULL ? -2 : -1);
+		return call->item == NULL ? ":-2\r\n" : ":-1\r\n";
 	}
-	return reply_head(
-		call->out, ':',
-		(int64_t)((call->item->expires_ms - call->shard->now_ms + unit / 2) / unit));
-}
-
-static const char *persist(struct call *call)
-{
-	bool applies = call->item != NULL && call->item->expires_ms != 0;
-
-	if (applies) {
-		shard_set_expiry(call->shard, call->item, 0);
-	}
-	return reply_head(call->out, ':', applies);
+	return reply_number(call->out, (call->item->expires_ms - call->shard->now_ms + 500) / 1000);
 }
 
 /* STRLEN, LLEN, HLEN, SCARD and ZCARD. */
 const char *get_length(struct call *call)
 {
-	return reply_head(call->out, ':', (int64_t)item_length(call->item));
+	return reply_number(call->out, item_length(call->item));
 }
 
 static const char *count_all(struct call *call)
 {
-	return reply_head(call->out, ':', (int64_t)call->shard->counts[KEYS]);
+	return reply_number(call->out, call->shard->counts[KEYS]);
 }
 
 static const char *flush_all(struct call *call)
@@ -248,26 +178,21 @@ static const char *flush_all(struct call *call)
 
 /* ---- SCAN ---- */
 
-enum { PATTERN = 0, TYPE = 1, COUNT = 2, OPTIONS = 3 };
-
 struct scan {
-	struct slice options[OPTIONS]; /* NOTHING for those that were not given */
+	struct slice pattern; /* NOTHING for all */
 	uint64_t now_ms;
-	int64_t seen;
-	int64_t count; /* of what was found */
+	size_t seen;
+	size_t count; /* of what was found */
 	struct text found;
 };
 
 static void look_at_key(struct item *item, void *arg)
 {
 	struct scan *scan = (struct scan *)arg;
-	struct slice pattern = scan->options[PATTERN];
-	struct slice type = scan->options[TYPE];
 
 	scan->seen++;
-	if ((item->expires_ms == 0 || item->expires_ms > scan->now_ms) &&
-	    (pattern.bytes == NULL || glob_match(pattern, item_key(item))) &&
-	    (type.bytes == NULL || slice_is(type, type_names[item->type]))) {
+	if (!item_is_over(item, scan->now_ms) &&
+	    (scan->pattern.bytes == NULL || glob_match(scan->pattern, item_key(item)))) {
 		(void)reply_bulk(&scan->found, item_key(item));
 		scan->count++;
 	}
@@ -276,7 +201,6 @@ static void look_at_key(struct item *item, void *arg)
 /* A cursor is a tree of a shard, times the number of shards, plus the number of that shard. */
 static const char *scan_keys(struct call *call)
 {
-	static const char *const names[OPTIONS] = { "match", "type", "count" };
 	struct shard *shard = call->shard;
 	struct scan scan = { .now_ms = shard->now_ms };
 	int64_t loops = (int64_t)shard->kv->loops;
@@ -288,27 +212,25 @@ static const char *scan_keys(struct call *call)
 		return "-ERR invalid cursor\r\n";
 	}
 	for (size_t i = 2; i < call->count; i += 2) {
-		size_t name = slice_among(call->args[i], names, OPTIONS);
-
-		if (name == OPTIONS || i + 1 == call->count) {
+		if (i + 1 < call->count && slice_is(call->args[i], "match")) {
+			scan.pattern = call->args[i + 1];
+		} else if (i + 1 == call->count || !slice_is(call->args[i], "count")) {
 			return SYNTAX_ERROR;
-		}
-		scan.options[name] = call->args[i + 1];
-		if (name == COUNT && !call_integer(call, i + 1, &wanted)) {
-			return NULL;
+		} else if (!slice_integer(call->args[i + 1], &wanted)) {
+			return NO_INTEGER;
 		}
 	}
 	if (wanted < 1) {
 		return SYNTAX_ERROR;
 	}
-	for (cursor /= loops; scan.seen < wanted && cursor < SHARD_TREES; cursor++) {
-		tree_visit(shard->trees[cursor], 0, SSIZE_MAX, false, look_at_key, &scan);
+	for (cursor /= loops; scan.seen < (size_t)wanted && cursor < SHARD_TREES; cursor++) {
+		tree_visit(shard->trees[cursor], 0, SSIZE_MAX, look_at_key, &scan);
 	}
 	cursor = cursor < SHARD_TREES ? cursor * loops + shard->index : (shard->index + 1) % loops;
 	(void)snprintf(text, sizeof(text), "%" PRId64, cursor);
 	(void)reply_head(call->out, '*', 2);
 	(void)reply_string(call->out, text);
-	(void)reply_head(call->out, '*', scan.count);
+	(void)reply_list(call->out, '*', scan.count);
 	text_add(call->out, scan.found.bytes, scan.found.count);
 	call->out->failed |= scan.found.failed;
 	free(scan.found.bytes);
@@ -316,31 +238,23 @@ static const char *scan_keys(struct call *call)
 }
 
 const struct command value_commands[] = {
-	{ "get", get, 2, 0, 1, STRING, NIL, 0 },
-	{ "set", set, -3, GROWS, 1, ANY, RUN, 0 },
-	{ "append", append, 3, GROWS, 1, STRING, RUN, 0 },
-	{ "dbsize", count_all, 1, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
-	{ "decr", increment, 2, GROWS, 1, STRING, RUN, -1 },
-	{ "decrby", increment, 3, GROWS, 1, STRING, RUN, -1 },
-	{ "del", count_keys, -2, ADD_UP, 1, NONE, RUN, 1 },
-	{ "exists", count_keys, -2, ADD_UP, 1, NONE, RUN, 0 },
-	{ "expire", set_time, 3, 0, 1, ANY, RUN, 1000 },
-	{ "flushall", flush_all, -1, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
-	{ "flushdb", flush_all, -1, EVERYWHERE | ADD_UP, 0, NONE, RUN, 0 },
-	{ "getrange", get_range, 4, 0, 1, STRING, RUN, 0 },
-	{ "incr", increment, 2, GROWS, 1, STRING, RUN, 1 },
-	{ "incrby", increment, 3, GROWS, 1, STRING, RUN, 1 },
-	{ "mget", get_many, -2, LIST_UP, 1, NONE, RUN, 0 },
-	{ "mset", set_many, -3, GROWS | ADD_UP, 2, NONE, RUN, 0 },
-	{ "persist", persist, 2, 0, 1, ANY, RUN, 0 },
-	{ "pexpire", set_time, 3, 0, 1, ANY, RUN, 1 },
-	{ "psetex", set, 4, GROWS, 1, ANY, RUN, 1 },
-	{ "pttl", get_time, 2, 0, 1, ANY, RUN, 1 },
-	{ "scan", scan_keys, -2, BY_CURSOR, 0, NONE, RUN, 0 },
-	{ "setex", set, 4, GROWS, 1, ANY, RUN, 1000 },
-	{ "strlen", get_length, 2, 0, 1, STRING, ZERO, 0 },
-	{ "ttl", get_time, 2, 0, 1, ANY, RUN, 1000 },
-	{ "type", get_type, 2, 0, 1, ANY, RUN, 0 },
-	{ "unlink", count_keys, -2, ADD_UP, 1, NONE, RUN, 1 },
+	{ "get", get, 2, 0, STRING, NIL, 0 },
+	{ "set", set, -3, GROWS, ANY, RUN, 0 },
+	{ "append", append, 3, GROWS, STRING, RUN, 0 },
+	{ "dbsize", count_all, 1, EVERYWHERE, NONE, RUN, 0 },
+	{ "decr", increment, 2, GROWS, STRING, RUN, -1 },
+	{ "decrby", increment, 3, GROWS, STRING, RUN, -1 },
+	{ "del", count_key, -2, KEYS_ONLY, ANY, RUN, 1 },
+	{ "exists", count_key, -2, KEYS_ONLY, ANY, RUN, 0 },
+	{ "expire", set_time, 3, 0, ANY, RUN, 0 },
+	{ "flushall", flush_all, -1, EVERYWHERE, NONE, RUN, 0 },
+	{ "getrange", get_range, 4, 0, STRING, RUN, 0 },
+	{ "incr", increment, 2, GROWS, STRING, RUN, 1 },
+	{ "incrby", increment, 3, GROWS, STRING, RUN, 1 },
+	{ "mget", get_string, -2, KEYS_ONLY | LIST_UP, ANY, RUN, 0 },
+	{ "mset", set, -3, GROWS | PAIRS, ANY, RUN, 0 },
+	{ "scan", scan_keys, -2, BY_CURSOR, NONE, RUN, 0 },
+	{ "strlen", get_length, 2, 0, STRING, ZERO, 0 },
+	{ "ttl", get_time, 2, 0, ANY, RUN, 0 },
 	{ 0 },
 };
