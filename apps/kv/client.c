@@ -16,25 +16,22 @@ enum { COPIED_BYTES_MAX = 16 << 10 };
 
 static void end_transaction(struct client *client)
 {
-	free(client->queue.bytes);
-	client->queue = (struct text){ 0 };
-	client->queued = 0;
-	client->in_transaction = client->is_spoilt = false;
-	client->queue_place = HERE;
+	free(client->transaction.commands.bytes);
+	client->transaction = (struct transaction){ .place = HERE };
 }
 
 static const char *multi(struct call *call)
 {
-	if (call->client->in_transaction) {
+	if (call->client->transaction.is_open) {
 		return "-ERR MULTI calls can not be nested\r\n";
 	}
-	call->client->in_transaction = true;
+	call->client->transaction.is_open = true;
 	return OK;
 }
 
 static const char *discard(struct call *call)
 {
-	bool applies = call->client->in_transaction;
+	bool applies = call->client->transaction.is_open;
 
 	end_transaction(call->client);
 	return applies ? OK : "-ERR DISCARD without MULTI\r\n";
@@ -42,45 +39,45 @@ static const char *discard(struct call *call)
 
 static const char *queue(const struct call *call, int64_t place, struct slice raw)
 {
-	struct client *client = call->client;
+	struct transaction *transaction = &call->client->transaction;
 	const char *refusal = NULL;
 
 	if ((call->command->flags & UNQUEUED) != 0) {
 		refusal = "-ERR Command not allowed inside a transaction\r\n";
 	} else if (place == SPREAD ||
-		   (place != HERE && client->queue_place != HERE && place != client->queue_place)) {
+		   (place != HERE && transaction->place != HERE && place != transaction->place)) {
 		refusal = "-CROSSSLOT Keys in request don't hash to the same slot\r\n";
-	} else if (client->queue.count + raw.count > QUEUE_BYTES_MAX) {
+	} else if (transaction->commands.count + raw.count > QUEUE_BYTES_MAX) {
 		refusal = "-ERR the transaction is too long\r\n";
 	} else {
-		text_add(&client->queue, raw.bytes, raw.count);
-		refusal = client->queue.failed ? OUT_OF_MEMORY : NULL;
+		text_add(&transaction->commands, raw.bytes, raw.count);
+		refusal = transaction->commands.failed ? OUT_OF_MEMORY : NULL;
 	}
-	client->is_spoilt |= refusal != NULL;
-	client->queue_place = place == HERE ? client->queue_place : place;
-	client->queued++;
+	transaction->is_spoilt |= refusal != NULL;
+	transaction->place = place == HERE ? transaction->place : place;
+	transaction->count++;
 	return refusal != NULL ? refusal : "+QUEUED\r\n";
 }
 
 static const char *exec(struct call *call)
 {
-	struct client *client = call->client;
-	struct slice commands = { client->queue.bytes, client->queue.count };
+	const struct transaction *transaction = &call->client->transaction;
+	struct slice commands = { transaction->commands.bytes, transaction->commands.count };
 	struct call each = *call;
 	const char *refusal = NULL;
 
-	if (!client->in_transaction) {
+	if (!transaction->is_open) {
 		return "-ERR EXEC without MULTI\r\n";
 	}
-	if (client->is_spoilt) {
+	if (transaction->is_spoilt) {
 		refusal = "-EXECABORT Transaction discarded because of previous errors.\r\n";
-	} else if (client->queue_place == HERE || client->queue_place == client->shard->index) {
-		(void)reply_head(call->out, '*', (int64_t)client->queued);
+	} else if (transaction->place == HERE || transaction->place == call->shard->index) {
+		(void)reply_list(call->out, '*', transaction->count);
 		call_run_text(&each, commands);
 	} else {
-		round_add(call, (uint32_t)client->queue_place, commands, client->queued);
+		round_add(call, (uint32_t)transaction->place, commands, transaction->count);
 	}
-	end_transaction(client);
+	end_transaction(call->client);
 	return refusal;
 }
 
@@ -105,7 +102,7 @@ static bool run(struct client *client, struct slice raw)
 	}
 	place = call_place(&call);
 	if (place == REFUSED || call.command == NULL) {
-		client->is_spoilt = client->in_transaction;
+		client->transaction.is_spoilt = client->transaction.is_open;
 	} else if (client_names(client) > 0 && !client->resp3 &&
 		   (call.command->flags & SUBSCRIBED) == 0) {
 		(void)reply_format(
@@ -113,7 +110,7 @@ static bool run(struct client *client, struct slice raw)
 			"-ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING "
 			"/ QUIT / RESET are allowed in this context",
 			call.command->name);
-	} else if (client->in_transaction && (call.command->flags & IMMEDIATE) == 0) {
+	} else if (client->transaction.is_open && (call.command->flags & IMMEDIATE) == 0) {
 		(void)reply_text(call.out, queue(&call, place, raw));
 	} else if (place == SPREAD) {
 		round_add_parts(&call);
@@ -247,7 +244,7 @@ static void begin(struct gyre_handler_context *ctx)
 
 	client->ctx = ctx;
 	client->shard = shard;
-	client->queue_place = HERE;
+	client->transaction.place = HERE;
 	shard_count(shard, CONNECTIONS, 1);
 	shard_count(shard, CLIENTS, 1);
 	client->id = shard->counts[CONNECTIONS] * shard->kv->loops + shard->index;

@@ -111,9 +111,10 @@ int64_t call_place(const struct call *call)
 		refuse_unknown(call);
 		return REFUSED;
 	}
-	if (command->arity > 0 ? call->count != (size_t)command->arity
-			       : call->count < (size_t)-command->arity ||
-					 ((command->flags & PAIRS) != 0 && call->count % 2 == 0)) {
+	if (command->arity > 0
+		    ? call->count != (size_t)command->arity
+		    : call->count < (size_t)-command->arity ||
+			      ((command->flags & EACH_PAIR) != 0 && call->count % 2 == 0)) {
 		(void)refuse_count(call);
 		return REFUSED;
 	}

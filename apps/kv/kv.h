@@ -204,8 +204,8 @@ enum {
 	EVERYWHERE = 16, /* for every shard; their numbers are added up, or all reply the same */
 	BY_CURSOR = 32,	 /* the first argument says which shard */
 	ALONE = 64,	 /* not while other shards owe replies */
-	KEYS_ONLY = 128, /* run for each argument, which is a key; their numbers are added up */
-	PAIRS = 256,	 /* likewise for each key and what follows it */
+	EACH_KEY = 128,	 /* run for each argument, which is a key; their numbers are added up */
+	EACH_PAIR = 256, /* likewise for each key and what follows it */
 	LIST_UP = 512,	 /* the reply is an array of what each key has */
 };
 
@@ -226,7 +226,7 @@ struct command {
 /* How many arguments belong to each of several keys; 0 if there are not several. */
 static inline size_t command_width(const struct command *command)
 {
-	return (command->flags & PAIRS) != 0 ? 2 : (command->flags & KEYS_ONLY) != 0;
+	return (command->flags & EACH_PAIR) != 0 ? 2 : (command->flags & EACH_KEY) != 0;
 }
 
 /* A command that is run. */
@@ -271,6 +271,14 @@ const char *get_length(struct call *call);
 
 enum { CHANNELS = 0, PATTERNS = 1 };
 
+struct transaction {
+	bool is_open;
+	bool is_spoilt; /* a command of it was refused */
+	struct text commands;
+	size_t count;
+	int64_t place; /* the shard that they are for, or HERE */
+};
+
 struct client {
 	struct shard *shard;
 	struct gyre_handler_context *ctx;
@@ -282,11 +290,7 @@ struct client {
 	bool is_ending;	     /* it sends no more */
 	bool is_closing;
 	bool resp3;
-	bool in_transaction;
-	bool is_spoilt;	     /* a command of the transaction was refused */
-	struct text queue;   /* of the transaction */
-	size_t queued;	     /* commands of it */
-	int64_t queue_place; /* the shard they are for, or HERE */
+	struct transaction transaction;
 	uint64_t id;
 	struct item *names[2]; /* of channels and patterns that it is subscribed to */
 	char name[64];

@@ -76,14 +76,9 @@ void text_add(struct text *text, const void *bytes, size_t count)
 
 /* ---- commands ---- */
 
-__attribute__((format(printf, 2, 3))) static ssize_t refuse(struct args *args, const char *format,
-							    ...)
+static ssize_t refuse(struct args *args, const char *error)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(args->error, sizeof(args->error), format, arguments);
-	va_end(arguments);
+	(void)snprintf(args->error, sizeof(args->error), "%s", error);
 	return -1;
 }
 
@@ -145,7 +140,9 @@ static ssize_t parse_array(struct args *args, struct slice input, uint64_t value
 
 		args->needed = at + PART_BYTES_MIN * (size_t)left;
 		if (at < input.count && input.bytes[at] != '$') {
-			return refuse(args, "expected '$', got '%c'", input.bytes[at]);
+			(void)snprintf(args->error, sizeof(args->error), "expected '$', got '%c'",
+				       input.bytes[at]);
+			return -1;
 		}
 		bytes = at < input.count ? parse_number(input, &at) : NOT_WHOLE;
 		if (bytes == NOT_WHOLE) {

@@ -13,7 +13,7 @@
 
 #include "kv.h"
 
-enum { SPARE_BYTES_MAX = 16 << 10, PREFETCHED_MAX = 64 };
+enum { SPARE_BYTES_MAX = 16 << 10 };
 
 enum {
 	DONE = 1,
@@ -24,7 +24,6 @@ enum {
 
 /* Small, for the processors of two shards hand it to each other. */
 struct step {
-	uint32_t hash; /* of its key, the lower half */
 	uint16_t shard;
 	uint16_t flags;
 	uint32_t at;	/* where its commands are, or when it is done its reply, */
@@ -115,17 +114,17 @@ static struct round *begin(struct client *client)
 {
 	struct shard *shard = client->shard;
 
-	if (client->round != NULL) {
-		return client->round;
-	}
-	client->round = shard->spares_count > 0 ? shard->spares[--shard->spares_count]
-						: (struct round *)calloc(1, sizeof(struct round));
 	if (client->round == NULL) {
-		client_fail(client);
-		return NULL;
+		client->round = shard->spares_count > 0
+					? shard->spares[--shard->spares_count]
+					: (struct round *)calloc(1, sizeof(struct round));
+		if (client->round == NULL) {
+			client_fail(client);
+			return NULL;
+		}
+		client->round->replies.resp3 = client->resp3;
+		round_take_replies(client);
 	}
-	client->round->replies.resp3 = client->resp3;
-	round_take_replies(client);
 	return client->round;
 }
 
@@ -144,8 +143,7 @@ void round_add(const struct call *call, uint32_t shard, struct slice commands, s
 	struct round *round = begin(call->client);
 
 	if (round != NULL) {
-		struct step step = { .hash = (uint32_t)call->hash,
-				     .shard = (uint16_t)shard,
+		struct step step = { .shard = (uint16_t)shard,
 				     .at = (uint32_t)round->commands.count };
 
 		if (queued > 0) {
@@ -199,7 +197,6 @@ void round_add_parts(const struct call *call)
 		if (width > 0) {
 			memcpy(args + 1, call->args + 1 + i * width, width * sizeof(*args));
 			part.hash = hash_of(args[1]);
-			step.hash = (uint32_t)part.hash;
 			step.shard = (uint16_t)shard_of(call->shard->kv, args[1], part.hash);
 		}
 		if (step.shard == call->shard->index && round->replies.count < PENDING_BYTES_MAX) {
@@ -242,24 +239,6 @@ void round_send(struct client *client)
 	}
 }
 
-/* Has the processor get what the first steps will look at all at once, not one after the other. */
-static void prefetch(const struct round *round, const struct shard *shard)
-{
-	size_t end = count_of(round);
-
-	end = end - round->next < PREFETCHED_MAX ? end : round->next + PREFETCHED_MAX;
-	for (size_t i = round->next; i < end; i++) {
-		const struct step *step = step_at(round, i);
-
-		if ((step->flags & DONE) == 0 && step->shard == shard->index) {
-			const struct item *tree = shard->trees[step->hash % SHARD_TREES];
-
-			__builtin_prefetch(tree);
-			__builtin_prefetch(tree == NULL ? NULL : tree->bytes);
-		}
-	}
-}
-
 /* Runs the commands of a step. */
 static void run(struct call *call, struct round *round, struct step *step)
 {
@@ -282,7 +261,6 @@ int round_visit(struct gyre_stack *stack)
 	size_t i = round->next;
 
 	shard_look_at_clock(shard);
-	prefetch(round, shard);
 	while ((i = first_undone(round, i)) < count_of(round) && round->replies.count < full) {
 		if (step_at(round, i)->shard == shard->index) {
 			run(&call, round, step_at(round, i));
@@ -359,21 +337,21 @@ static void compact(struct round *round)
 	round->replies = left;
 }
 
-/* Small rounds are kept for other clients: memory that shards have written to costs more to free,
- * and to get, than the rest of a round. */
+/* Small rounds are kept for other clients: to free memory that shards have written to, and to get
+ * it again, costs more than the rest of a round. */
 static void finish(struct client *client)
 {
 	struct shard *shard = client->shard;
 	struct round *round = client->round;
 
 	client->round = NULL;
-	round->steps.count = round->commands.count = round->replies.count = round->next = 0;
-	if (round->steps.room + round->commands.room + round->replies.room <= SPARE_BYTES_MAX &&
-	    shard->spares_count < SPARES_MAX) {
-		shard->spares[shard->spares_count++] = round;
-	} else {
+	if (shard->spares_count == SPARES_MAX ||
+	    round->steps.room + round->commands.room + round->replies.room > SPARE_BYTES_MAX) {
 		round_destroy(round);
+		return;
 	}
+	round->steps.count = round->commands.count = round->replies.count = round->next = 0;
+	shard->spares[shard->spares_count++] = round;
 }
 
 /* Replies as far as the client reads and there is an answer. The round ends, or goes out again. */

@@ -26,32 +26,26 @@ static const char *echo(struct call *call)
 	return reply_bulk(call->out, call->args[1]);
 }
 
-static const char *choose_database(struct call *call)
-{
-	int64_t index;
-
-	return !slice_integer(call->args[1], &index) ? NO_INTEGER
-	       : index == 0			     ? OK
-						     : "-ERR DB index is out of range\r\n";
-}
-
 /* Names have no spaces, so that lists of clients stay readable. */
-static bool set_name(struct client *client, struct slice name)
+static const char *set_name(struct client *client, struct slice name)
 {
 	bool is_good = name.count < sizeof(client->name);
 
 	for (size_t i = 0; i < name.count; i++) {
 		is_good = is_good && name.bytes[i] >= '!' && name.bytes[i] <= '~';
 	}
-	if (is_good) {
-		*(char *)mempcpy(client->name, name.bytes, name.count) = '\0';
+	if (!is_good) {
+		return "-ERR Client names cannot contain spaces, newlines or special "
+		       "characters.\r\n";
 	}
-	return is_good;
+	*(char *)mempcpy(client->name, name.bytes, name.count) = '\0';
+	return OK;
 }
 
 static const char *hello(struct call *call)
 {
 	int64_t version = call->out->resp3 ? 3 : 2;
+	char text[256];
 
 	if (call->count > 1 && !slice_integer(call->args[1], &version)) {
 		return "-ERR Protocol version is not an integer or out of range\r\n";
@@ -64,14 +58,13 @@ static const char *hello(struct call *call)
 				    SHOWN(call->args[2]));
 	}
 	call->out->resp3 = call->client->resp3 = version == 3;
+	(void)snprintf(text, sizeof(text),
+		       "$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n" REDIS_VERSION
+		       "\r\n$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:%zu\r\n$4\r\nmode\r\n$10\r\n"
+		       "standalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n",
+		       (int)version, (size_t)call->client->id);
 	(void)reply_list(call->out, '%', 14);
-	(void)reply_text(call->out, "$6\r\nserver\r\n$5\r\nredis\r\n"
-				    "$7\r\nversion\r\n$5\r\n" REDIS_VERSION "\r\n$5\r\nproto\r\n");
-	(void)reply_head(call->out, ':', version);
-	(void)reply_text(call->out, "$2\r\nid\r\n");
-	(void)reply_head(call->out, ':', (int64_t)call->client->id);
-	return "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
-	       "$7\r\nmodules\r\n*0\r\n";
+	return reply_text(call->out, text);
 }
 
 static const char *client(struct call *call)
@@ -85,10 +78,7 @@ static const char *client(struct call *call)
 		return reply_string(call->out, call->client->name);
 	}
 	if (slice_is(what, "setname") && call->count == 3) {
-		return set_name(call->client, call->args[2])
-			       ? OK
-			       : "-ERR Client names cannot contain spaces, newlines "
-				 "or special characters.\r\n";
+		return set_name(call->client, call->args[2]);
 	}
 	return reply_format(call->out,
 			    "-ERR unknown subcommand or wrong number of arguments for '%.*s'. Try "
@@ -150,6 +140,5 @@ const struct command server_commands[] = {
 	{ "echo", echo, 2, 0, NONE, RUN, 0 },
 	{ "hello", hello, -1, UNQUEUED | ALONE, NONE, RUN, 0 },
 	{ "info", info, -1, 0, NONE, RUN, 0 },
-	{ "select", choose_database, 2, 0, NONE, RUN, 0 },
 	{ 0 },
 };

@@ -26,13 +26,8 @@ static bool put(struct call *call, size_t before, struct slice more)
 	return true;
 }
 
+/* GET, and a key of MGET, for which all others than strings are none. */
 static const char *get(struct call *call)
-{
-	return reply_bulk(call->out, item_value(call->item));
-}
-
-/* One of the keys of MGET, for which all others than strings are none. */
-static const char *get_string(struct call *call)
 {
 	bool is_string = call->item != NULL && call->item->type == STRING;
 
@@ -244,15 +239,15 @@ const struct command value_commands[] = {
 	{ "dbsize", count_all, 1, EVERYWHERE, NONE, RUN, 0 },
 	{ "decr", increment, 2, GROWS, STRING, RUN, -1 },
 	{ "decrby", increment, 3, GROWS, STRING, RUN, -1 },
-	{ "del", count_key, -2, KEYS_ONLY, ANY, RUN, 1 },
-	{ "exists", count_key, -2, KEYS_ONLY, ANY, RUN, 0 },
+	{ "del", count_key, -2, EACH_KEY, ANY, RUN, 1 },
+	{ "exists", count_key, -2, EACH_KEY, ANY, RUN, 0 },
 	{ "expire", set_time, 3, 0, ANY, RUN, 0 },
 	{ "flushall", flush_all, -1, EVERYWHERE, NONE, RUN, 0 },
 	{ "getrange", get_range, 4, 0, STRING, RUN, 0 },
 	{ "incr", increment, 2, GROWS, STRING, RUN, 1 },
 	{ "incrby", increment, 3, GROWS, STRING, RUN, 1 },
-	{ "mget", get_string, -2, KEYS_ONLY | LIST_UP, ANY, RUN, 0 },
-	{ "mset", set, -3, GROWS | PAIRS, ANY, RUN, 0 },
+	{ "mget", get, -2, EACH_KEY | LIST_UP, ANY, RUN, 0 },
+	{ "mset", set, -3, GROWS | EACH_PAIR, ANY, RUN, 0 },
 	{ "scan", scan_keys, -2, BY_CURSOR, NONE, RUN, 0 },
 	{ "strlen", get_length, 2, 0, STRING, ZERO, 0 },
 	{ "ttl", get_time, 2, 0, ANY, RUN, 0 },

@@ -75,7 +75,7 @@ def keys(c):
         ["expire", c.key(), 1000], ["expire", c.key(), c.small() - 8], ["ttl", c.key()],
         ["expire", c.key(), c.time()], ["dbsize"],
         ["flushall"] if c.random.random() < 0.05 else ["exists", c.key()], ["ping"], ["echo", c.value()],
-        ["nonsense", c.member()], ["get"], ["select", 0], ["ping", c.member()],
+        ["nonsense", c.member()], ["get"], ["ping", c.member()],
         ["ping", c.member(), c.member()], ["scan", 0, "count", c.random.choice([0, -1, -2**63])],
     ]
 
