@@ -59,7 +59,8 @@ GYRE_OWN_MESSAGE_(gyre_signal, 0x44);
  *   -ENOMEM  there is no memory
  *   -ESHUTDOWN  the system is stopping. The future alone may show this too where there was no
  *     memory for the actor that catches signals: call again
- *   -ESRCH  the system has begun to stop since the call; the future alone shows this
+ *   -ESRCH  the system has begun to stop since the call, or as for -ESHUTDOWN; the future alone
+ *     shows this
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1

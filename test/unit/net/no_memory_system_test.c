@@ -121,7 +121,8 @@ static int watch_without_memory(struct gyre_stack *stack)
 		GYRE_AWAIT(stack, gyre_signal_watch(stack, SIGHUP, future));
 		(void)heap_recover();
 		expect(gyre_future_error(future) == 0 || gyre_future_error(future) == -ENOMEM ||
-		       gyre_future_error(future) == -ESHUTDOWN);
+		       gyre_future_error(future) == -ESHUTDOWN ||
+		       gyre_future_error(future) == -ESRCH);
 	} while (gyre_future_error(future) != 0);
 	expect(number > 1);
 	return fixture_end(stack);
