@@ -351,22 +351,3 @@ void model_call(struct gyre_address puppet, gyre_handler_fn function)
 	(void)gy_send(&model.home[puppet.loop], puppet,
 		      gyre_fill_call(mail, (struct call){ function }), GY_LANE_NOTICE);
 }
-
-int puppet_run(struct gyre_stack *stack)
-{
-	const struct call *call = gyre_message(stack, call);
-
-	expect(call != NULL);
-	return call->function(stack);
-}
-
-struct puppet_frame *puppet_frame(struct gyre_stack *stack)
-{
-	return (struct puppet_frame *)gyre_frame(stack);
-}
-
-const struct gyre_class puppet_class = {
-	.name = "puppet",
-	.frame_bytes = sizeof(struct puppet_frame),
-	.behaviour = { .notice = puppet_run, .ask = puppet_run },
-};

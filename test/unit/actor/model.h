@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "actor/stack/stack.h"
+#include "puppet.h"
 
 enum { MODEL_LOOPS_MAX = 2, MODEL_LINE_BYTES = 1024, MODEL_LOG_LINES_MAX = 5 };
 
@@ -67,22 +68,5 @@ uint64_t model_ask_id(struct gyre_address actor, uint32_t back);
 /* Has the notice handler of a puppet call @function, which may wait; it goes with model_settle().
  */
 void model_call(struct gyre_address puppet, gyre_handler_fn function);
-
-struct call {
-	gyre_handler_fn function;
-};
-GYRE_MESSAGE(call, 0x1010);
-
-/* What a puppet has in its frame. */
-struct puppet_frame {
-	struct gyre_future future;
-	struct gyre_future other;
-	uint64_t value;
-};
-
-/* The handler of its notices and asks. */
-int puppet_run(struct gyre_stack *stack);
-struct puppet_frame *puppet_frame(struct gyre_stack *stack);
-extern const struct gyre_class puppet_class;
 
 #endif

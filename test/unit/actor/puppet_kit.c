@@ -7,22 +7,6 @@
 
 const struct gyre_system_options two_loops = { .loops = 2 };
 
-int puppet_run(struct gyre_stack *stack)
-{
-	return gyre_message(stack, errand)->function(stack);
-}
-
-struct puppet_frame *puppet_frame(struct gyre_stack *stack)
-{
-	return (struct puppet_frame *)gyre_frame(stack);
-}
-
-const struct gyre_class puppet_class = {
-	.name = "puppet",
-	.frame_bytes = sizeof(struct puppet_frame),
-	.behaviour = { .notice = puppet_run, .ask = puppet_run },
-};
-
 struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class *class,
 				 uint32_t loop)
 {
@@ -50,7 +34,7 @@ static void settle(struct gyre_test *test)
 
 void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handler_fn function)
 {
-	(void)gyre_probe_notify(hand_of(test), puppet, gyre_test_new(test, errand, function));
+	(void)gyre_probe_notify(hand_of(test), puppet, gyre_test_new(test, call, function));
 	settle(test);
 }
 

@@ -10,22 +10,7 @@
 #include <gyre/stack.h>
 
 #include "kit_test.h"
-
-struct errand {
-	gyre_handler_fn function;
-};
-GYRE_MESSAGE(errand, 0x1010);
-
-/* What a puppet has in its frame. */
-struct puppet_frame {
-	struct gyre_future future;
-	struct gyre_future other;
-};
-
-/* The handler of its notices and asks: calls the function, which may wait. */
-int puppet_run(struct gyre_stack *stack);
-struct puppet_frame *puppet_frame(struct gyre_stack *stack);
-extern const struct gyre_class puppet_class;
+#include "puppet.h"
 
 extern const struct gyre_system_options two_loops;
 

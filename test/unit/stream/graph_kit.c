@@ -18,7 +18,6 @@ struct run_frame {
 static int run_it(struct gyre_stack *stack)
 {
 	struct run_frame *frame = (struct run_frame *)gyre_frame(stack);
-	const struct gyre_stream_done *done;
 	struct gyre_graph *graph;
 
 	GYRE_BEGIN(stack);
@@ -26,9 +25,7 @@ static int run_it(struct gyre_stack *stack)
 	graph = gyre_graph_create();
 	building(graph);
 	GYRE_AWAIT(stack, gyre_graph_run(stack, graph, NULL, &frame->done));
-	got.result = gyre_future_error(&frame->done);
-	done = gyre_future_get(&frame->done, gyre_stream_done);
-	got.elements = done == NULL ? 0 : done->elements;
+	note_end(&frame->done);
 	took_ns = gyre_now(stack) - frame->begun_ns;
 	return gyre_stop(stack, gyre_self(stack));
 	GYRE_END(stack);

@@ -12,6 +12,14 @@ struct got got;
 uint64_t produced;
 uint32_t owned_alive;
 
+void note_end(const struct gyre_future *done)
+{
+	const struct gyre_stream_done *said = gyre_future_get(done, gyre_stream_done);
+
+	got.result = gyre_future_error(done);
+	got.elements = said == NULL ? 0 : said->elements;
+}
+
 /* ---- parts ---- */
 
 struct gyre_stream count_from(struct gyre_graph *graph, uint64_t from, uint32_t count)

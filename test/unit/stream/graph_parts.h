@@ -22,6 +22,8 @@ struct got {
 };
 
 extern struct got got;
+/* Notes how a graph has ended. */
+void note_end(const struct gyre_future *done);
 
 typedef void (*build_fn)(struct gyre_graph *graph);
 

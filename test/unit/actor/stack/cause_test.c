@@ -98,7 +98,7 @@ static int ask_target(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack,
-		   gyre_ask(stack, target, gyre_new(stack, errand, thrown), 0, &frame->future));
+		   gyre_ask(stack, target, gyre_new(stack, call, thrown), 0, &frame->future));
 	error = gyre_future_error(&frame->future);
 	cr_assert_null(gyre_future_get(&frame->future, why));
 	code = gyre_future_cause(&frame->future, why) == NULL
@@ -110,7 +110,7 @@ static int ask_target(struct gyre_stack *stack)
 	last = gyre_future_cause(&frame->future, many) == NULL
 		       ? 0
 		       : gyre_future_cause(&frame->future, many)->numbers[299];
-	other = gyre_future_cause(&frame->future, errand) != NULL;
+	other = gyre_future_cause(&frame->future, call) != NULL;
 	GYRE_END(stack);
 }
 
@@ -334,10 +334,10 @@ enum { ASKERS = 2 };
 static struct gyre_address askers[ASKERS];
 static uint32_t batched;
 
-static bool is_errand(const struct gyre_type *type, const void *message)
+static bool is_call(const struct gyre_type *type, const void *message)
 {
 	(void)message;
-	return type->id == GYRE_ID(errand);
+	return type->id == GYRE_ID(call);
 }
 
 static int throw_to_all(struct gyre_stack *stack)
@@ -350,7 +350,7 @@ static const struct gyre_class batch_class = {
 	.name = "batch",
 	.frame_bytes = sizeof(struct puppet_frame),
 	.behaviour = { .ask = puppet_run, .ask_batch = throw_to_all },
-	.batch_asks = is_errand,
+	.batch_asks = is_call,
 };
 
 static int ask_and_count(struct gyre_stack *stack)
@@ -359,7 +359,7 @@ static int ask_and_count(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack,
-		   gyre_ask(stack, target, gyre_new(stack, errand, thrown), 0, &frame->future));
+		   gyre_ask(stack, target, gyre_new(stack, call, thrown), 0, &frame->future));
 	cr_assert_eq(gyre_future_error(&frame->future), -EIO);
 	cr_assert_eq(gyre_future_cause(&frame->future, why)->code, 42);
 	told++;
@@ -369,7 +369,7 @@ static int ask_and_count(struct gyre_stack *stack)
 static int send_askers(struct gyre_stack *stack)
 {
 	for (uint32_t i = 0; i < ASKERS; i++) {
-		cr_assert_eq(gyre_notify(stack, askers[i], gyre_new(stack, errand, ask_and_count)),
+		cr_assert_eq(gyre_notify(stack, askers[i], gyre_new(stack, call, ask_and_count)),
 			     0);
 	}
 	return gyre_return(stack);
