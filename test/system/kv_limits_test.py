@@ -132,8 +132,9 @@ def who_floods_while_another_shard_works_waits(kv, loops):
         client.send(b"".join(encode("set", f"slow{i}", i) for i in range(KEYS)))
         expect({client.reply() for _ in range(KEYS)} == {b"+OK\r\n"}, "not all are set")
         other = (int(flooder.ask("client", "id")[1:]) + 1) % loops
-        flooder.send(encode("scan", other, "match", "none", "count", 10**9) * SCANS)
-        flood = encode("echo", "x" * 1000) * FLOOD * 30
+        echo = encode("echo", "x" * 1000)
+        flood = echo * FLOOD * 30
+        flooder.send(encode("scan", other, "match", "none", "count", 10**9) * SCANS + echo * 100)
         flooder.socket.setblocking(False)
         taken = 0
         while taken < len(flood) and not select.select([flooder.socket], [], [], 0)[0]:
