@@ -617,7 +617,7 @@ def test_pipeline():
 def test_schedule():
     lines = run("schedule").splitlines()
     expect(lines[0] == "the call is off", lines)
-    expect(lines.count("ring") == 1 and lines.count("tick") in (1, 2) and lines[1] == "tick", lines)
+    expect(lines.count("ring") == 1 and lines.count("tick") >= 1 and lines[1] == "tick", lines)
 
 
 def test_send():
