@@ -35,8 +35,6 @@ MACROS = os.path.join("lib", "system", "layouts.h")
 INLINES = os.path.join("lib", "gyre.inline")
 VERSION = os.path.join("include", "gyre", "version.h")
 HEADERS = os.path.join("include", "gyre")
-# Of libgyre-sim, which only tests link with, and which promises nothing yet.
-SIMULATOR = ("sim.h", "tap.h", "test.h")
 # The size of a type and its encoding stands in the type; snapshots and lines of the log are the library's memory.
 SELF_SIZED = {"gyre_encoding", "gyre_log_line", "gyre_snapshot", "gyre_type"}
 ADVICE = "scripts/check_abi.py --keep lists it; an incompatible change raises the soname"
@@ -94,7 +92,7 @@ class Headers:
         self.structs, self.places, self.inside, self.sized = {}, {}, set(), set()
         texts = {}
         for path in csource.find(root, [HEADERS], (".h",)):
-            if os.path.basename(path) in SIMULATOR:
+            if os.path.basename(path) in csource.SIMULATOR_HEADERS:
                 continue
             source = csource.load(root, path)
             for declaration in source.declarations:

@@ -9,7 +9,7 @@ With --build, the build folder that holds gyre_config.h, the private headers of 
 as gnu17 with one compiler. Most are not compiled for this: where a source that BUILD compiles includes a
 header before all else, the header has been compiled alone there, with the warnings of the build; and its
 guard, read here, makes it empty the second time. gyre/gyre.h, where it is, must include every other public
-header but SIMULATOR, and gyre/gyre.hpp those of C++20. Exits 77 when no compiler works.
+header but those of gyre-sim, and gyre/gyre.hpp those of C++20. Exits 77 when no compiler works.
 """
 import argparse
 import concurrent.futures
@@ -148,7 +148,7 @@ def reached(root, path):
 
 
 # Of another library: a server does not want it.
-SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in ("sim.h", "tap.h", "test.h"))
+SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in csource.SIMULATOR_HEADERS)
 
 
 def check_umbrella(root, ending, problems):

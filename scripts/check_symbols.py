@@ -18,7 +18,7 @@ import csource
 
 MAP = os.path.join("lib", "gyre.map")
 # What libgyre-sim alone exports.
-SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in ("sim.h", "tap.h", "test.h"))
+SIMULATOR = tuple(os.path.join("include", "gyre", name) for name in csource.SIMULATOR_HEADERS)
 
 
 def from_headers(root):

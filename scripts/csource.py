@@ -24,6 +24,8 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# Public headers of libgyre-sim, in include/gyre, which servers do not link with.
+SIMULATOR_HEADERS = ("sim.h", "tap.h", "test.h", "test_channel.h")
 HEADER = re.compile(r"[^\S\n]*(<[^>\n]*>|\"[^\"\n]*\")")
 
 # Macros that stand alone at file level, without a semicolon.

@@ -22,6 +22,7 @@ UMBRELLA = os.path.join(FOLDER, "gyre.h")
 # Headers of other libraries, which gyre.h does not include.
 APART = [("sim", "Simulation", "hosts, a network, disks and clocks that are simulated"),
          ("test", "Tests", "probes, peers of channels and virtual time for tests of actors and pipelines"),
+         ("test_channel", "Tests", "the peers of channels"),
          ("tap", "Tests", "what passes a place of a pipeline")]
 HEADING = re.compile(r"^/\* ---- (.+) ---- \*/$")
 TITLED = re.compile(r"^/\*\s*(.*?)\s*\*/\n#include <gyre/(\w+)\.h>$", re.MULTILINE | re.DOTALL)

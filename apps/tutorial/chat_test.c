@@ -10,7 +10,7 @@ int chat_main(int argc, char **argv);
 #include "step5.c"
 #undef main
 
-#include <gyre/test.h>
+#include <gyre/test_channel.h>
 
 /* ---- the chat of a test ---- */
 

@@ -29,7 +29,7 @@
 #define GYRE_TAP_H
 
 #include <gyre/pipeline.h>
-#include <gyre/test.h>
+#include <gyre/test_channel.h>
 
 GYRE_BEGIN_DECLS
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include <gyre/gyre.h>
-#include <gyre/test.h>
+#include <gyre/test_channel.h>
 
 struct movement {
 	int room;

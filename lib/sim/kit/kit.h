@@ -7,7 +7,7 @@
 #ifndef GY_SIM_KIT_KIT_H
 #define GY_SIM_KIT_KIT_H
 
-#include <gyre/test.h>
+#include <gyre/test_channel.h>
 
 #include "actor/mail/mail.h"
 #include "base/list.h"

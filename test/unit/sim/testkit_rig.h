@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <gyre/gyre.h>
-#include <gyre/test.h>
+#include <gyre/test_channel.h>
 
 #include <criterion/criterion.h>
 
