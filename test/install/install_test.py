@@ -3,12 +3,14 @@
 
 Installs the build folder GYRE_BUILD below a temporary folder, asks pkg-config there how to compile and
 link, builds test/install/server.c with the shared and with the static library, and then has both echo
-some bytes and end with 0 at SIGINT. The server takes what it binds to as its argument.
+some bytes and end with 0 at SIGINT. The server takes what it binds to as its argument. A test of gyre-sim is
+built too, and is refused where link-time optimization would hide its calls from the simulator.
 """
 import glob
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -28,10 +30,27 @@ def install(folder):
     return os.path.dirname(found[0]), folder + prefix
 
 
-def flags(pc_folder, prefix, *what):
+def flags(pc_folder, prefix, *what, package="gyre"):
     environment = dict(os.environ, PKG_CONFIG_PATH=pc_folder)
-    command = ["pkg-config", f"--define-variable=prefix={prefix}", *what, "gyre"]
+    command = ["pkg-config", f"--define-variable=prefix={prefix}", *what, package]
     return shlex.split(run(command, env=environment))
+
+
+def simulate(outside, pc_folder, prefix):
+    source = shutil.copy(os.path.join(HERE, "simulated.c"), outside)
+    program = os.path.join(outside, "simulated")
+    environment = dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(pc_folder))
+    compile_flags = flags(pc_folder, prefix, "--cflags", package="gyre-sim")
+    link = [*CC, "-o", program, program + ".o", *flags(pc_folder, prefix, "--libs", package="gyre-sim")]
+    run([*CC, "-Wall", "-Wextra", "-Werror", "-c", "-o", program + ".o", source, *compile_flags], cwd=outside)
+    run(link, cwd=outside)
+    run([program], env=environment)
+    print("simulated: built outside the tree, waited for half an hour")
+    run([*CC, "-flto", "-c", "-o", program + ".o", source, *compile_flags], cwd=outside)
+    refused = subprocess.run(link, cwd=outside, capture_output=True, check=False).returncode != 0
+    if not refused:
+        run([program], env=environment)
+    print(f"simulated: with -flto {'refused' if refused else 'as well'}")
 
 
 def main():
@@ -50,6 +69,7 @@ def main():
                  *link_flags], cwd=outside)
             serve_somewhere(program, LD_LIBRARY_PATH=libraries)
             print(f"{name}: built outside the tree, echoed, ended")
+        simulate(outside, pc_folder, prefix)
     finally:
         shutil.rmtree(outside)
     return 0

@@ -715,7 +715,7 @@ def check_form(name):
     expect(len(lines) <= LINES_MAX, f"{len(lines)} lines, at most {LINES_MAX}")
     expect(lines[0] == "/*" and re.fullmatch(r" \* [A-Z]\w*( \w+)?: .*\.", lines[1]) and lines[2] == " *",
            f"its first line is {lines[1]!r}")
-    public = re.compile(r"#include (<gyre/gyre\.h>|<[a-z/-]+\.h>)" if source.endswith(".c")
+    public = re.compile(r"#include (<gyre/gyre\.h>|<[a-z_/-]+\.h>)" if source.endswith(".c")
                         else r"#include <(gyre/gyre\.hpp|[a-z]+)>")
     expect(all(public.fullmatch(line) for line in lines if line.startswith("#include")),
            "it uses more than the public headers")
