@@ -61,6 +61,7 @@ class Package(planted.PlantedTest):
         self.fill()
         self.assertIn("\nPackage: libgyre0.1\n", self.text("debian/control"))
         self.assertTrue(os.path.exists(self.path("debian/libgyre0.1.install")))
+        self.assertTrue(os.path.exists(self.path("debian/libgyre-sim0.1.install")))
         self.assertTrue(os.path.exists(self.path("debian/libgyre-dev.install")))
         self.assertTrue(self.text("debian/libgyre0.1.symbols").startswith(
             "libgyre.so.0.1 libgyre0.1 #MINVER#\n"))

@@ -4,8 +4,10 @@
 Installs the build folder GYRE_BUILD below a temporary folder, asks pkg-config there how to compile and
 link, builds test/install/server.c with the shared and with the static library, and then has both echo
 some bytes and end with 0 at SIGINT. The server takes what it binds to as its argument. A test of gyre-sim is
-built too, and is refused where link-time optimization would hide its calls from the simulator.
+built too, and is refused where link-time optimization would hide its calls from the simulator. Each file
+that is installed is in one Debian package, or scripts/package would fail.
 """
+import fnmatch
 import glob
 import os
 import shlex
@@ -36,6 +38,20 @@ def flags(pc_folder, prefix, *what, package="gyre"):
     return shlex.split(run(command, env=environment))
 
 
+def check_packages(prefix):
+    packaged = []
+    for path in glob.glob(os.path.join(HERE, "..", "..", "scripts", "debian", "*.install")):
+        with open(path, encoding="utf-8") as file:
+            packaged += file.read().split()
+    for folder, _, names in os.walk(prefix):
+        for name in names:
+            path = os.path.join("usr", os.path.relpath(os.path.join(folder, name), prefix))
+            found = [one for one in packaged if fnmatch.fnmatch(path, one) or path.startswith(one + os.sep)]
+            if len(found) != 1:
+                raise SystemExit(f"failed: {path} is in {len(found)} packages of scripts/debian")
+    print("all that is installed is in a package")
+
+
 def simulate(outside, pc_folder, prefix):
     source = shutil.copy(os.path.join(HERE, "simulated.c"), outside)
     program = os.path.join(outside, "simulated")
@@ -57,6 +73,7 @@ def main():
     outside = tempfile.mkdtemp(prefix="gyre-install.")
     try:
         pc_folder, prefix = install(os.path.join(outside, "installed"))
+        check_packages(prefix)
         source = shutil.copy(os.path.join(HERE, "server.c"), outside)
         libraries = os.path.dirname(pc_folder)
         compile_flags = flags(pc_folder, prefix, "--cflags")
