@@ -260,6 +260,11 @@ class RunUnitWithForks(WithProgram, planted.PlantedTest):
         self.assertEqual(status, 0, output)
         self.assertIn("ok - planted::leaks  # SKIP it leaks", output)
 
+    def test_fails_where_a_test_skips_itself_that_the_list_has_not(self):
+        status, output = self.run_with_list("planted/leaks: it leaks\n", "--filter=planted/is_skipped")
+        self.assertNotEqual(status, 0, output)
+        self.assertIn("not ok - planted::is_skipped skips itself, and no list says so: ", output)
+
     def test_refuses_a_list_that_is_none_or_too_long(self):
         names = re.findall(r"^Test\((\w+), (\w+)", PROGRAM, re.MULTILINE)
         many = "".join(f"{suite}/{name}: so\n" for suite, name in names[:len(names) // 5 + 1])

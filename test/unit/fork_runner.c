@@ -18,9 +18,9 @@
  *
  * usage: PROGRAM [--filter PATTERN] [--jobs N] [--list] [--tap[=-]] [--quiet] [--exempt FILE]
  *
- * FILE is a list of tests that are skipped; see fork_exempt.h. A pattern is matched with
- * SUITE/NAME. Results are lines of TAP, with or without --tap and
- * --quiet.
+ * FILE is a list of tests that are skipped; see fork_exempt.h. With it a test that skips itself
+ * fails: the list is to be all of them. A pattern is matched with SUITE/NAME. Results are lines of
+ * TAP, with or without --tap and --quiet.
  */
 #include "fork_runner.h"
 #include "fork_exempt.h"
@@ -61,6 +61,7 @@ struct job {
 struct runner {
 	const char *filter;
 	bool list;
+	bool has_list; /* of tests that are exempt */
 	long jobs_count;
 	const struct criterion_test **tests;
 	size_t tests_count;
@@ -237,6 +238,9 @@ static bool passes(const struct job *job, int status, char *why, size_t why_byte
 	} else if (WIFSIGNALED(status)) {
 		(void)snprintf(why, why_bytes, "unexpected signal %d (%s) %s", WTERMSIG(status),
 			       strsignal(WTERMSIG(status)), place_of(stage));
+	} else if (stage == FORK_SKIPPED && runner.has_list) {
+		(void)snprintf(why, why_bytes, "skips itself, and no list says so: %.200s",
+			       job->report->skip);
 	} else if (stage == FORK_SKIPPED && WEXITSTATUS(status) == 0) {
 		return true;
 	} else if (expected->signal != 0) {
@@ -460,8 +464,11 @@ static void read_arguments(int argc, char **argv)
 			}
 		} else if (option == 'l') {
 			runner.list = true;
-		} else if (option == 'e' && !fork_exempt_read(optarg)) {
-			exit(MISUSE);
+		} else if (option == 'e') {
+			runner.has_list = true;
+			if (!fork_exempt_read(optarg)) {
+				exit(MISUSE);
+			}
 		} else if (option == '?' ||
 			   (option == 't' && optarg != NULL && strcmp(optarg, "-") != 0)) {
 			misuse(argv[0]);
