@@ -48,7 +48,7 @@ static const char *queue(const struct call *call, int64_t place, struct slice ra
 		   (place != HERE && transaction->place != HERE && place != transaction->place)) {
 		refusal = "-CROSSSLOT Keys in request don't hash to the same slot\r\n";
 	} else if (transaction->commands.count + raw.count > QUEUE_BYTES_MAX) {
-		refusal = "-ERR the transaction is too long\r\n";
+		refusal = TOO_LONG;
 	} else {
 		text_add(&transaction->commands, raw.bytes, raw.count);
 		refusal = transaction->commands.failed ? OUT_OF_MEMORY : NULL;
@@ -248,6 +248,12 @@ static void begin(struct gyre_handler_context *ctx)
 	shard_count(shard, CONNECTIONS, 1);
 	shard_count(shard, CLIENTS, 1);
 	client->id = shard->counts[CONNECTIONS] * shard->kv->loops + shard->index;
+	if (kv_sum(shard->kv, CLIENTS) > shard->kv->clients_max) {
+		client->is_closing = true;
+		(void)reply_text(&shard->out, "-ERR max number of clients reached\r\n");
+		client_flush(client);
+		gyre_context_close(ctx);
+	}
 }
 
 static void end(struct gyre_handler_context *ctx)

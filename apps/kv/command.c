@@ -87,8 +87,7 @@ static int64_t place_of_keys(const struct call *call)
 		struct slice key = call->args[i];
 
 		if (key.count > KEY_BYTES_MAX) {
-			(void)reply_format(call->out, "-ERR a key has at most %d bytes",
-					   KEY_BYTES_MAX);
+			(void)reply_text(call->out, TOO_LONG);
 			return REFUSED;
 		}
 		if (kv->loops > 1) {

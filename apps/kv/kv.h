@@ -33,6 +33,7 @@ enum {
 	ROUND_COMMANDS_MAX = 1024,
 	SHARD_TREES = 1 << 16,
 	SPARES_MAX = 64, /* rounds that a shard keeps for its clients */
+	TOLD_MAX = 64,	 /* clients over the limit that are told so, at a time */
 };
 
 struct call;
@@ -151,6 +152,7 @@ __attribute__((format(printf, 2, 3))) const char *reply_format(struct text *text
 
 struct kv {
 	uint64_t loops;
+	uint64_t clients_max;
 	uint64_t value_max;
 	uint64_t memory_max;
 	struct gyre_address actors[APP_LOOPS_MAX];
@@ -184,6 +186,7 @@ void shard_remove(struct shard *shard, struct item *item);
 void shard_clear(struct shard *shard);
 void shard_set_expiry(struct shard *shard, struct item *item, uint64_t expires_ms);
 uint32_t shard_of(const struct kv *kv, struct slice key, uint64_t hash);
+size_t kv_sum(const struct kv *kv, enum figure figure);
 
 /* Only the loop of a shard counts. */
 static inline void shard_count(struct shard *shard, enum figure figure, uint64_t change)
@@ -251,6 +254,7 @@ extern const struct command value_commands[], collection_commands[], pubsub_comm
 #define OUT_OF_MEMORY "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
 #define NO_INTEGER    "-ERR value is not an integer or out of range\r\n"
 #define SYNTAX_ERROR  "-ERR syntax error\r\n"
+#define TOO_LONG      "-ERR string exceeds maximum allowed size (proto-max-bulk-len)\r\n"
 /* A slice for "%.*s", of which a message shows the beginning. */
 #define SHOWN(SLICE) (int)((SLICE).count < 128 ? (SLICE).count : 128), (SLICE).bytes
 

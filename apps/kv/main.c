@@ -51,7 +51,7 @@ static int serve(struct gyre_system *system, struct kv *kv,
 
 int main(int argc, char **argv)
 {
-	struct kv kv = { .value_max = 8 << 20, .memory_max = UINT64_MAX };
+	struct kv kv = { .clients_max = 10000, .value_max = 8 << 20, .memory_max = UINT64_MAX };
 	struct gyre_socket_address address;
 	struct gyre_acceptor_options acceptor = {
 		.bind = "tcp://127.0.0.1:6379",
@@ -69,12 +69,11 @@ int main(int argc, char **argv)
 		.loop_fini = shard_fini,
 		.loop_arg = &kv,
 	};
-	uint64_t clients_max = 10000;
 	int64_t spin_ns = 0;
 	bool quiet = false;
 	const struct app_option table[] = {
 		{ "bind", APP_TEXT, &acceptor.bind, 0, 0 },
-		{ "clients-max", APP_NUMBER, &clients_max, 1, 1000000 },
+		{ "clients-max", APP_NUMBER, &kv.clients_max, 1, 1000000 },
 		{ "cpus", APP_TEXT, &options.cpus, 0, 0 },
 		{ "loops", APP_NUMBER, &kv.loops, 1, APP_LOOPS_MAX },
 		{ "memory-max", APP_NUMBER, &kv.memory_max, 1, UINT64_C(1) << 50 },
@@ -96,7 +95,7 @@ int main(int argc, char **argv)
 	}
 	tree_init();
 	commands_init();
-	acceptor.connections_max = (uint32_t)clients_max;
+	acceptor.connections_max = (uint32_t)kv.clients_max + TOLD_MAX;
 	if (quiet) {
 		options.log_level = GYRE_LOG_ERROR;
 		options.started = NULL;

@@ -123,7 +123,7 @@ static const char *subscribe(struct call *call)
 {
 	for (size_t i = 1; i < call->count; i++) {
 		if (call->args[i].count > KEY_BYTES_MAX) {
-			return "-ERR the name of a channel is too long\r\n";
+			return TOO_LONG;
 		}
 		if (!subscribe_to(call->client, call->command->variant, call->args[i])) {
 			return OUT_OF_MEMORY;

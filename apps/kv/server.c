@@ -53,9 +53,17 @@ static const char *hello(struct call *call)
 	if (version < 2 || version > 3) {
 		return "-NOPROTO unsupported protocol version\r\n";
 	}
-	if (call->count > 2) {
-		return reply_format(call->out, "-ERR Syntax error in HELLO option '%.*s'",
-				    SHOWN(call->args[2]));
+	for (size_t i = 2; i < call->count; i += 2) {
+		const char *reply;
+
+		if (!slice_is(call->args[i], "setname") || i + 1 == call->count) {
+			return reply_format(call->out, "-ERR Syntax error in HELLO option '%.*s'",
+					    SHOWN(call->args[i]));
+		}
+		reply = set_name(call->client, call->args[i + 1]);
+		if (*reply == '-') {
+			return reply;
+		}
 	}
 	call->out->resp3 = call->client->resp3 = version == 3;
 	(void)snprintf(text, sizeof(text),
@@ -65,6 +73,14 @@ static const char *hello(struct call *call)
 		       (int)version, (size_t)call->client->id);
 	(void)reply_list(call->out, '%', 14);
 	return reply_text(call->out, text);
+}
+
+static const char *refuse_part(const struct call *call, const char *name)
+{
+	return reply_format(call->out,
+			    "-ERR unknown subcommand or wrong number of arguments for '%.*s'. Try "
+			    "%s HELP.",
+			    SHOWN(call->args[1]), name);
 }
 
 static const char *client(struct call *call)
@@ -80,15 +96,15 @@ static const char *client(struct call *call)
 	if (slice_is(what, "setname") && call->count == 3) {
 		return set_name(call->client, call->args[2]);
 	}
-	return reply_format(call->out,
-			    "-ERR unknown subcommand or wrong number of arguments for '%.*s'. Try "
-			    "CLIENT HELP.",
-			    SHOWN(what));
+	return refuse_part(call, "CLIENT");
 }
 
 /* redis-benchmark asks how its server is configured, and is content with nothing. */
 static const char *config(struct call *call)
 {
+	if (!slice_is(call->args[1], "get")) {
+		return refuse_part(call, "CONFIG");
+	}
 	(void)reply_list(call->out, '%', 2);
 	(void)reply_bulk(call->out, call->args[2]);
 	return "$0\r\n\r\n";
@@ -99,16 +115,6 @@ static const char *command(struct call *call)
 {
 	(void)call;
 	return "*0\r\n";
-}
-
-static size_t sum_of(const struct kv *kv, enum figure figure)
-{
-	uint64_t sum = 0;
-
-	for (uint64_t i = 0; i < kv->loops; i++) {
-		sum += kv->shards[i]->counts[figure];
-	}
-	return (size_t)sum;
 }
 
 /* The memory is that of the last ticks. */
@@ -126,9 +132,9 @@ static const char *info(struct call *call)
 		       "total_commands_processed:%zu\r\nexpired_keys:%zu\r\n\r\n"
 		       "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n"
 		       "# Keyspace\r\ndb0:keys=%zu,expires=%zu,avg_ttl=0\r\n",
-		       (size_t)kv->loops, (int)getpid(), sum_of(kv, CLIENTS), sum_of(kv, MEMORY),
-		       (size_t)kv->memory_max, sum_of(kv, CONNECTIONS), sum_of(kv, COMMANDS),
-		       sum_of(kv, EXPIRED), sum_of(kv, KEYS), sum_of(kv, EXPIRING));
+		       (size_t)kv->loops, (int)getpid(), kv_sum(kv, CLIENTS), kv_sum(kv, MEMORY),
+		       (size_t)kv->memory_max, kv_sum(kv, CONNECTIONS), kv_sum(kv, COMMANDS),
+		       kv_sum(kv, EXPIRED), kv_sum(kv, KEYS), kv_sum(kv, EXPIRING));
 	return reply_string(call->out, text);
 }
 

@@ -79,6 +79,17 @@ uint32_t shard_of(const struct kv *kv, struct slice key, uint64_t hash)
 
 /* ---- the loop and the actor ---- */
 
+/* Over all shards, as they are at the moment. */
+size_t kv_sum(const struct kv *kv, enum figure figure)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < kv->loops; i++) {
+		sum += kv->shards[i]->counts[figure];
+	}
+	return (size_t)sum;
+}
+
 void shard_look_at_clock(struct shard *shard)
 {
 	struct timespec now;

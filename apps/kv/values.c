@@ -85,7 +85,7 @@ static const char *append(struct call *call)
 	size_t before = call->item == NULL ? 0 : call->item->value_bytes;
 
 	if (before + call->args[2].count > call->shard->kv->value_max) {
-		return "-ERR string exceeds maximum allowed size (proto-max-bulk-len)\r\n";
+		return TOO_LONG;
 	}
 	return put(call, before, call->args[2]) ? get_length(call) : OUT_OF_MEMORY;
 }

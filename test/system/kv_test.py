@@ -131,6 +131,20 @@ def a_transaction_is_of_one_shard(kv, loops):
         client.ask("exec")
 
 
+def clients_name_themselves(kv):
+    with Client(kv) as client:
+        client.expect(b"$0\r\n\r\n", "client", "getname")
+        expect(client.ask("hello", 3, "setname", "ada")[:4] == b"%7\r\n", "no greeting")
+        client.expect(b"$3\r\nada\r\n", "client", "getname")
+        client.expect(b"-ERR Client names cannot contain spaces, newlines or special characters.\r\n",
+                      "hello", 2, "setname", "a b")
+        client.expect(b"-ERR Syntax error in HELLO option 'setname'\r\n", "hello", 2, "setname")
+        client.expect(b"-ERR unknown subcommand or wrong number of arguments for 'none'. Try CLIENT HELP.\r\n",
+                      "client", "none")
+        client.expect(b"-ERR unknown subcommand or wrong number of arguments for 'none'. Try CONFIG HELP.\r\n",
+                      "config", "none", "x")
+
+
 def what_is_published_reaches_all(kv):
     with Client(kv) as one, Client(kv) as two, Client(kv) as three, Client(kv) as teller:
         two.ask("hello", 3)
@@ -202,7 +216,7 @@ def subscriptions_end_with_what_has_them(kv):
         stays.expect(b"*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:1\r\n", "unsubscribe")
         stays.expect(b"*3\r\n$12\r\npunsubscribe\r\n$2\r\nn*\r\n:0\r\n", "punsubscribe")
         teller.expect(b":0\r\n", "publish", "news", "x")
-        stays.expect(b"-ERR the name of a channel is too long\r\n", "subscribe", "x" * 65537)
+        stays.expect(b"-ERR string exceeds maximum allowed size (proto-max-bulk-len)\r\n", "subscribe", "x" * 65537)
         teller.expect(b":0\r\n", "publish", "x" * 65537, "x")
         stays.ask("subscribe", "x" * 65536)
         teller.expect(b":1\r\n", "publish", "x" * 65536, "x")
@@ -244,6 +258,7 @@ def main():
             a_command_sees_those_before_it(kv)
             a_transaction_is_of_one_shard(kv, loops)
             what_is_published_reaches_all(kv)
+            clients_name_themselves(kv)
             what_is_published_comes_in_the_order_of_the_commands(kv)
             a_client_hears_what_it_publishes_between_replies(kv, loops)
             subscriptions_end_with_what_has_them(kv)
