@@ -2,12 +2,10 @@
  * Mistakes of handlers: each is a line with the class and the message, of a class at most ten a
  * second, over all loops, and the rest is counted.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include <gyre/batch.h>
 #include <gyre/counters.h>
-#include <gyre/log.h>
 #include <gyre/timer.h>
 
 #include "actor/puppet_kit.h"
@@ -21,32 +19,9 @@ static struct gyre_address target;
 static int answer_error;
 static int last_result;
 
-/* ---- the log ---- */
-
-enum { LINE_BYTES = 1024 };
-
-static uint32_t logged;
-static char last_line[LINE_BYTES];
-static const char *looked_for;
-static uint32_t lines_found;
-
-static void hear_line(const struct gyre_log_line *line, void *arg)
-{
-	(void)arg;
-	cr_assert_eq(line->level, GYRE_LOG_WARNING, "%s", line->text);
-	logged++;
-	lines_found += looked_for != NULL && strstr(line->text, looked_for) != NULL;
-	(void)snprintf(last_line, sizeof(last_line), "%s", line->text);
-}
-
-static const struct gyre_system_options heard = { .loops = 2,
-						  .log = hear_line,
-						  .log_level = GYRE_LOG_WARNING,
-						  .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
-
 static void says(const char *words)
 {
-	cr_assert(strstr(last_line, words) != NULL, "\"%s\" is not in: %s", words, last_line);
+	cr_assert(strstr(heard_last(), words) != NULL, "\"%s\" is not in: %s", words, heard_last());
 }
 
 /* ---- mistakes ---- */
@@ -144,38 +119,38 @@ static void expect_lost(struct gyre_test *test, enum gyre_drop reason, uint32_t 
 	}
 }
 
-KIT_TEST_WITH(misuse, of_an_ask_that_nobody_answered_names_the_ask, &heard)
+KIT_TEST_WITH(misuse, of_an_ask_that_nobody_answered_names_the_ask, &two_loops)
 {
 	have_asked(test, &quiet_class, ask_target);
 	cr_assert_eq(answer_error, -ENOMSG);
-	cr_assert_eq(logged, 1);
+	cr_assert_eq(heard.count, 1);
 	says("actor quiet: ended the ask number without an answer");
 }
 
-KIT_TEST_WITH(misuse, of_a_batch_counts_the_asks_that_nobody_answered, &heard)
+KIT_TEST_WITH(misuse, of_a_batch_counts_the_asks_that_nobody_answered, &two_loops)
 {
 	have_asked(test, &some_class, ask_target_twice);
 	cr_assert_eq(answer_error, -ENOMSG);
-	cr_assert_eq(logged, 1);
+	cr_assert_eq(heard.count, 1);
 	says("actor some: ended a batch with 1 of 2 asks unanswered, a number first");
 }
 
-KIT_TEST_WITH(misuse, of_a_second_reply_names_question_and_answer, &heard)
+KIT_TEST_WITH(misuse, of_a_second_reply_names_question_and_answer, &two_loops)
 {
 	have_asked(test, &eager_class, ask_target);
 	cr_assert_eq(answer_error, 0);
 	cr_assert_eq(last_result, -EALREADY);
 	expect_lost(test, GYRE_DROP_SECOND, 1);
-	cr_assert_eq(logged, 1);
+	cr_assert_eq(heard.count, 1);
 	says("actor eager: answered the ask number a second time, with number");
 }
 
-KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message, &heard)
+KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_fails_the_message, &two_loops)
 {
 	struct gyre_counters counters;
 
 	notify(test, puppet_spawn(test, &quiet_class, 0), 1);
-	cr_assert_eq(logged, 2);
+	cr_assert_eq(heard.count, 2);
 	says("actor quiet /user/quiet-1: its handler of number failed: Invalid argument");
 	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
 	cr_assert_eq(counters.failed, 1);
@@ -184,36 +159,35 @@ KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_fails_the_mess
 static void notify_and_look(struct gyre_test *test, const struct gyre_class *class,
 			    const char *words)
 {
-	looked_for = words;
 	notify(test, puppet_spawn(test, class, 0), 1);
-	cr_assert_eq(lines_found, 1);
+	cr_assert_eq(heard_with(words), 1);
 }
 
-KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_names_the_message, &heard)
+KIT_TEST_WITH(misuse, of_a_handler_that_returns_a_positive_number_names_the_message, &two_loops)
 {
 	notify_and_look(test, &quiet_class, "actor quiet: its handler returned 7 for number");
 }
 
-KIT_TEST_WITH(misuse, of_a_wait_for_nothing_names_the_message, &heard)
+KIT_TEST_WITH(misuse, of_a_wait_for_nothing_names_the_message, &two_loops)
 {
 	notify_and_look(test, &waiter_class,
 			"actor waiter: its handler waits with number, but no ask");
 }
 
-KIT_TEST_WITH(misuse, of_a_notice_to_a_class_without_a_handler_names_both, &heard)
+KIT_TEST_WITH(misuse, of_a_notice_to_a_class_without_a_handler_names_both, &two_loops)
 {
 	notify(test, puppet_spawn(test, &deaf_class, 0), 1);
 	expect_lost(test, GYRE_DROP_UNHANDLED, 1);
-	cr_assert_eq(logged, 1);
+	cr_assert_eq(heard.count, 1);
 	says("actor deaf: its behaviour has no handler for the notice number from [");
 }
 
-KIT_TEST_WITH(misuse, of_an_ask_to_a_class_without_a_handler_names_both, &heard)
+KIT_TEST_WITH(misuse, of_an_ask_to_a_class_without_a_handler_names_both, &two_loops)
 {
 	have_asked(test, &deaf_class, ask_target);
 	cr_assert_eq(answer_error, -ENOSYS);
 	expect_lost(test, GYRE_DROP_UNHANDLED, 1);
-	cr_assert_eq(logged, 1);
+	cr_assert_eq(heard.count, 1);
 	says("actor deaf: its behaviour has no handler for the ask number from [");
 	says("the asker gets ENOSYS");
 }
@@ -225,12 +199,12 @@ static int start_timer(struct gyre_stack *stack)
 
 static const struct gyre_class timed_class = { .name = "timed", .mount = start_timer };
 
-KIT_TEST_WITH(misuse, is_no_event_that_nobody_handles, &heard)
+KIT_TEST_WITH(misuse, is_no_event_that_nobody_handles, &two_loops)
 {
 	(void)puppet_spawn(test, &timed_class, 0);
 	gyre_test_advance(test, GYRE_MILLISECONDS(3));
 	(void)gyre_test_expect_dead_letter(test, gyre_timeout, GYRE_DROP_UNHANDLED, 0);
-	cr_assert_eq(logged, 0);
+	cr_assert_eq(heard.count, 0);
 }
 
 /* ---- how often ---- */
@@ -249,20 +223,20 @@ static void make_many(struct gyre_test *test, void *arg)
 	target = puppet_spawn(test, &deaf_class, 0);
 	make_mistakes(test, AT_ONCE);
 	make_mistakes(test, AT_ONCE);
-	cr_assert_eq(logged, 10);
+	cr_assert_eq(heard.count, 10);
 	gyre_test_advance(test, GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
-	cr_assert_eq(logged, 11);
+	cr_assert_eq(heard.count, 11);
 	says("actor deaf: and 90 more lines");
 	make_mistakes(test, AT_ONCE);
 	make_mistakes(test, AT_ONCE);
-	cr_assert_eq(logged, 21);
+	cr_assert_eq(heard.count, 21);
 }
 
 /* What was not logged is told at the end of the system. */
 Test(misuse, is_logged_ten_times_a_second_and_then_counted)
 {
-	kit_play(make_many, &heard);
-	cr_assert_eq(logged, 22);
+	kit_play(make_many, &two_loops);
+	cr_assert_eq(heard.count, 22);
 	says("actor deaf: and 90 more lines");
 }
 
@@ -273,22 +247,22 @@ static void make_some_on_each_loop(struct gyre_test *test, void *arg)
 		target = puppet_spawn(test, &deaf_class, loop);
 		make_mistakes(test, 7);
 	}
-	cr_assert_eq(logged, 10);
+	cr_assert_eq(heard.count, 10);
 }
 
 Test(misuse, is_counted_over_all_loops_together)
 {
-	kit_play(make_some_on_each_loop, &heard);
-	cr_assert_eq(logged, 11);
+	kit_play(make_some_on_each_loop, &two_loops);
+	cr_assert_eq(heard.count, 11);
 	says("actor deaf: and 4 more lines");
 }
 
-KIT_TEST_WITH(misuse, of_one_class_leaves_room_for_those_of_others, &heard)
+KIT_TEST_WITH(misuse, of_one_class_leaves_room_for_those_of_others, &two_loops)
 {
 	target = puppet_spawn(test, &deaf_class, 0);
 	make_mistakes(test, AT_ONCE);
 	have_asked(test, &quiet_class, ask_target);
-	cr_assert_eq(logged, 11);
+	cr_assert_eq(heard.count, 11);
 	says("actor quiet: ended the ask number without an answer");
 }
 
@@ -304,10 +278,10 @@ static const struct gyre_class brief_class = {
 	.behaviour.notice = fail_always,
 };
 
-KIT_TEST_WITH(misuse, of_actors_that_fail_too_often_fills_no_log, &heard)
+KIT_TEST_WITH(misuse, of_actors_that_fail_too_often_fills_no_log, &two_loops)
 {
 	for (uint32_t i = 0; i < 20; i++) {
 		notify(test, puppet_spawn(test, &brief_class, 0), 2);
 	}
-	cr_assert_eq(logged, 10);
+	cr_assert_eq(heard.count, 10);
 }

@@ -1,11 +1,15 @@
 /*
- * Puppets, and the hand that moves them: a probe, made when it is first used.
+ * Puppets, which the test calls from outside, and what of it only an actor can do: by a probe, made
+ * when it is first used. So there is no actor but those of the test until then.
  */
 #include "puppet_kit.h"
 
 #include <gyre/watch.h>
 
-const struct gyre_system_options two_loops = { .loops = 2 };
+const struct gyre_system_options two_loops = { .loops = 2,
+					       .log = hear_line,
+					       .log_level = GYRE_LOG_WARNING,
+					       .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
 
 struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class *class,
 				 uint32_t loop)
@@ -19,23 +23,25 @@ struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class
 	return puppet;
 }
 
-static struct gyre_probe *hand_of(struct gyre_test *test)
-{
-	static struct gyre_probe *hand; /* a test has a process of its own */
-
-	hand = hand == NULL ? gyre_probe_create(test) : hand;
-	return hand;
-}
-
-static void settle(struct gyre_test *test)
+void settle(struct gyre_test *test)
 {
 	gyre_test_advance(test, GYRE_MILLISECONDS(1));
 }
 
 void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handler_fn function)
 {
-	(void)gyre_probe_notify(hand_of(test), puppet, gyre_test_new(test, call, function));
+	cr_assert_eq(gyre_system_notify(gyre_test_system(test), puppet,
+					gyre_test_new(test, call, function)),
+		     0);
 	settle(test);
+}
+
+static struct gyre_probe *hand_of(struct gyre_test *test)
+{
+	static struct gyre_probe *hand; /* a test has a process of its own */
+
+	hand = hand == NULL ? gyre_probe_create(test) : hand;
+	return hand;
 }
 
 static int stop(struct gyre_stack *stack, void *arg)

@@ -10,14 +10,18 @@
 #include <gyre/stack.h>
 
 #include "kit_test.h"
+#include "log_kit.h"
 #include "puppet.h"
 
+/* Their log is heard, from warnings on. */
 extern const struct gyre_system_options two_loops;
 
 /* On a loop. */
 struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class *class,
 				 uint32_t loop);
-/* Sends it there, and lets all run that can. */
+/* Lets all run that can, for a millisecond. */
+void settle(struct gyre_test *test);
+/* Sends it there, and settles. */
 void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handler_fn function);
 void puppet_stop(struct gyre_test *test, struct gyre_address puppet);
 /* Looks whether it lives. */
