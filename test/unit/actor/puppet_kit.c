@@ -25,7 +25,12 @@ struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class
 
 void settle(struct gyre_test *test)
 {
-	gyre_test_advance(test, GYRE_MILLISECONDS(1));
+	gyre_test_advance(test, SETTLE_NS);
+}
+
+void pass_since_call(struct gyre_test *test, uint64_t ns)
+{
+	gyre_test_advance(test, ns - SETTLE_NS);
 }
 
 void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handler_fn function)

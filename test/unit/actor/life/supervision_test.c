@@ -1,24 +1,31 @@
 /*
  * Supervision: every scope and decision, for a failure at each place where an actor may fail, with
- * the children beside their parent and on another loop. Each cell is a life of its own in a model:
- * a parent with three children, of which the middle one fails.
+ * the children beside their parent and on another loop. Each cell is a life of its own: a parent
+ * with three children, of which the middle one fails.
  */
-#include "actor/model.h"
+#include "actor/puppet_kit.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include <gyre/loop_data.h>
+#include <gyre/timer.h>
 #include <gyre/watch.h>
-
-#include "actor/life/lifecycle.h"
-#include "actor/mail/mailbox.h"
-#include "actor/steal_actor.h"
 
 enum where { MOUNT, NOTICE, AFTER_WAIT, ASK, EVENT, TIMER, HOOK, GRANDCHILD, STOPPING, STOLEN };
 enum { BEFORE, FAILING, AFTER, CHILDREN, SCOPES = 3, DECISIONS = 4, TEXT_BYTES = 96 };
 
+/* Later than so much time is what comes after it for sure, and as late as a timer may be. */
+#define LATER_NS GYRE_MICROSECONDS(100)
+#define LATE_NS	 GYRE_MICROSECONDS(1200)
+
 static const char *const scope_names[SCOPES] = { "one for one", "all for one", "rest for one" };
 static const char *const decision_names[DECISIONS] = { "restart", "ignore", "stop", "escalate" };
+
+struct number {
+	uint64_t value;
+};
+GYRE_MESSAGE(number, 0x1001);
 
 struct cell {
 	enum where where;
@@ -46,6 +53,7 @@ static struct gyre_address stopped; /* that a child watches */
 static struct child children[CHILDREN];
 static int ask_outcome;
 static uint32_t handled; /* by the one that fails, after its failure */
+static uint32_t ended;	 /* children */
 
 /* ---- the children ---- */
 
@@ -67,9 +75,14 @@ static int fail_after_wait(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
+static int stop_itself(struct gyre_stack *stack)
+{
+	return gyre_stop(stack, gyre_self(stack));
+}
+
 static int stop_and_fail(struct gyre_stack *stack)
 {
-	expect(gyre_stop(stack, gyre_self(stack)) == 0);
+	cr_assert_eq(stop_itself(stack), 0);
 	return gyre_throw(stack, -EIO);
 }
 
@@ -126,11 +139,18 @@ static int restart_child(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
+static void count_end(void *state)
+{
+	(void)state;
+	ended++;
+}
+
 static struct gyre_class child_class = {
 	.name = "child",
 	.state_bytes = sizeof(struct state),
 	.frame_bytes = sizeof(struct puppet_frame),
 	.mount = mount_child,
+	.clean = count_end,
 	.behaviour = { .notice = puppet_run, .ask = fail, .event = fail },
 	.strategy = GYRE_STRATEGY_ESCALATE,
 	.restart = restart_child,
@@ -150,7 +170,7 @@ static int spawn_child(struct gyre_stack *stack, uint32_t i)
 static int spawn_children(struct gyre_stack *stack)
 {
 	for (uint32_t i = 0; i < CHILDREN; i++) {
-		expect(spawn_child(stack, i) == 0);
+		cr_assert_eq(spawn_child(stack, i), 0);
 	}
 	return gyre_return(stack);
 }
@@ -184,9 +204,16 @@ static const struct gyre_class watcher_class = {
 static int watch_children(struct gyre_stack *stack)
 {
 	for (uint32_t i = 0; i < CHILDREN; i++) {
-		expect(gyre_watch(stack, children[i].address) == 0);
+		cr_assert(gyre_watch(stack, children[i].address) == 0);
 	}
 	return gyre_return(stack);
+}
+
+/* So early that the watcher hears of a mount that fails. */
+static int spawn_watched_children(struct gyre_stack *stack)
+{
+	(void)spawn_children(stack);
+	return gyre_notify(stack, watcher, gyre_new(stack, call, watch_children));
 }
 
 static int ask_child(struct gyre_stack *stack)
@@ -198,22 +225,53 @@ static int ask_child(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-/* ---- a cell ---- */
+/* ---- theft ---- */
 
-/* The notice is handled by the other loop. */
-static void call_stolen(struct gyre_address actor, gyre_handler_fn function)
+static struct gyre_test *running;
+static const uint32_t *failed_on; /* a loop */
+
+static int init_loop(struct gyre_system *system, uint32_t loop, void *arg, void **ret_data)
 {
-	struct gy_house *house = model_house(actor);
-	struct gy_home *home = house->home;
-	struct gy_home *thief = &model.home[1 - actor.loop];
+	static uint32_t numbers[] = { 0, 1 };
 
-	model_call(actor, function);
-	cr_assert_eq(gy_queue_pop(&home->loop.state), &house->job);
-	cr_assert(gy_house_seal(&home->loop, &house->job));
-	gy_house_run_stolen(&thief->loop, &house->job);
+	(void)system;
+	(void)arg;
+	*ret_data = &numbers[loop];
+	return 0;
 }
 
-static void cause_failure(void)
+static int fail_anywhere(struct gyre_stack *stack)
+{
+	failed_on = (const uint32_t *)gyre_loop_data(stack);
+	return fail(stack);
+}
+
+static int hold_loop_up(struct gyre_stack *stack)
+{
+	gyre_test_advance(running, GYRE_MILLISECONDS(1));
+	return gyre_return(stack);
+}
+
+/* The loop finds two when it is free again: it keeps one, and gives the first away. */
+static void call_stolen(struct gyre_test *test)
+{
+	struct gyre_system *system = gyre_test_system(test);
+	struct gyre_address blocker = puppet_spawn(test, &puppet_class, cell.loop);
+
+	running = test;
+	(void)gyre_system_notify(system, blocker, gyre_test_new(test, call, hold_loop_up));
+	gyre_test_advance(test, GYRE_MICROSECONDS(100));
+	(void)gyre_system_notify(system, children[FAILING].address,
+				 gyre_test_new(test, call, fail_anywhere));
+	(void)gyre_system_notify(system, blocker, gyre_test_new(test, call, hold_loop_up));
+	gyre_test_advance(test, GYRE_MILLISECONDS(3));
+	cr_assert_not_null(failed_on);
+	cr_assert_eq(*failed_on, 1 - cell.loop, "it was not stolen: %s", cell.text);
+}
+
+/* ---- a cell ---- */
+
+static void cause_failure(struct gyre_test *test)
 {
 	struct gyre_address failing = children[FAILING].address;
 
@@ -222,55 +280,55 @@ static void cause_failure(void)
 		break;
 	case NOTICE:
 	case HOOK:
-		model_call(failing, fail);
+		puppet_call(test, failing, fail);
 		break;
 	case AFTER_WAIT:
-		model_call(failing, fail_after_wait);
+		puppet_call(test, failing, fail_after_wait);
 		break;
 	case ASK:
-		model_call(watcher, ask_child);
+		puppet_call(test, watcher, ask_child);
 		break;
 	case EVENT:
-		model_call(failing, watch_stopped);
+		puppet_call(test, failing, watch_stopped);
 		break;
 	case TIMER:
-		model_call(failing, start_timer);
+		puppet_call(test, failing, start_timer);
 		break;
 	case GRANDCHILD:
-		model_call(failing, spawn_grandchild);
-		model_settle();
-		model_call(grandchild, fail);
+		puppet_call(test, failing, spawn_grandchild);
+		puppet_call(test, grandchild, fail);
 		break;
 	case STOPPING:
-		model_call(failing, stop_and_fail);
+		puppet_call(test, failing, stop_and_fail);
 		break;
 	case STOLEN:
-		call_stolen(failing, fail);
+		call_stolen(test);
 		break;
 	}
-	model_settle();
-	model_advance(GYRE_MILLISECONDS(2));
+	gyre_test_advance(test, GYRE_MILLISECONDS(2));
 }
 
-static void open_cell(void)
+static void open_family(struct gyre_test *test)
 {
 	(void)snprintf(cell.text, sizeof(cell.text), "%s, %s, children on loop %u",
 		       scope_names[cell.scope], decision_names[cell.decision], cell.loop);
 	memset(children, 0, sizeof(children));
 	ask_outcome = 0;
 	handled = 0;
-	parent_class.supervision.scope = cell.scope;
-	parent_class.supervision.decision = cell.decision;
-	model_open(2);
-	stopped = model_spawn(&puppet_class, 1);
-	cr_assert_not_null(model_house(stopped));
-	gy_house_request_stop(model_house(stopped), 0);
-	watcher = model_spawn(&watcher_class, 1);
-	parent = model_spawn(&parent_class, 0);
-	model_call(parent, spawn_children);
-	model_turn_one(0);
-	model_call(watcher, watch_children);
-	model_settle();
+	ended = 0;
+	failed_on = NULL;
+	stopped = puppet_spawn(test, &puppet_class, 1);
+	puppet_call(test, stopped, stop_itself);
+	watcher = puppet_spawn(test, &watcher_class, 1);
+	parent = puppet_spawn(test, &parent_class, 0);
+	puppet_call(test, parent, spawn_watched_children);
+}
+
+static void open_cell(struct gyre_test *test)
+{
+	parent_class.supervision =
+		(struct gyre_supervision){ .scope = cell.scope, .decision = cell.decision };
+	open_family(test);
 }
 
 static bool is_in_scope(uint32_t i)
@@ -332,42 +390,65 @@ static int must_reason(uint32_t i)
 	return cell.decision == GYRE_DECISION_ESCALATE ? 0 : -EIO; /* or it stops with its parent */
 }
 
-static void check_cell(void)
+static void expect_life(struct gyre_test *test, struct gyre_address actor, bool ends)
+{
+	if (ends) {
+		expect_ended(test, actor);
+	} else {
+		expect_alive(test, actor);
+	}
+}
+
+static void check_child(struct gyre_test *test, uint32_t i)
+{
+	const struct child *child = &children[i];
+	bool ends = must_end(i);
+
+	expect_life(test, child->address, ends);
+	cr_assert_eq(child->told, ends, "child %u: %s", i, cell.text);
+	cr_assert(restarts_are_right(i), "child %u has restarted %u times: %s", i, child->restarts,
+		  cell.text);
+	cr_assert(!ends || cell.where == MOUNT || child->reason == must_reason(i),
+		  "child %u has ended with %d: %s", i, child->reason, cell.text);
+}
+
+static void check_cell(struct gyre_test *test)
 {
 	bool parent_ends = is_supervised() && cell.decision == GYRE_DECISION_ESCALATE;
 
-	cr_assert_eq(model_house(parent) == NULL, parent_ends, "%s", cell.text);
+	expect_life(test, parent, parent_ends);
 	for (uint32_t i = 0; i < CHILDREN; i++) {
-		const struct child *child = &children[i];
-		bool ended = model_house(child->address) == NULL;
-
-		cr_assert_eq(ended, must_end(i), "child %u: %s", i, cell.text);
-		cr_assert_eq(child->told, ended, "child %u: %s", i, cell.text);
-		cr_assert(restarts_are_right(i), "child %u has restarted %u times: %s", i,
-			  child->restarts, cell.text);
-		cr_assert(!ended || cell.where == MOUNT || child->reason == must_reason(i),
-			  "child %u has ended with %d: %s", i, child->reason, cell.text);
+		check_child(test, i);
 	}
 	cr_assert_eq(ask_outcome, cell.where == ASK ? -EIO : 0);
 	if (!must_end(FAILING)) {
-		model_call(children[FAILING].address, count_handled);
-		model_settle();
+		puppet_call(test, children[FAILING].address, count_handled);
 		cr_assert_eq(handled, 1, "it does not go on: %s", cell.text);
 	}
-	cr_assert_eq(model.shut_down, 0);
+	expect_alive(test, watcher); /* the system goes on */
+}
+
+static void play_cell(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	open_cell(test);
+	cause_failure(test);
+	check_cell(test);
 }
 
 static void play_all(enum where where)
 {
+	struct gyre_system_options options = two_loops;
+
+	options.steal_floor = 1;
+	options.steal_aggression = 1;
+	options.loop_init = init_loop;
 	for (uint32_t i = 0; i < SCOPES * DECISIONS * 2; i++) {
 		cell = (struct cell){ .where = where,
 				      .scope = (enum gyre_scope)(i % SCOPES),
 				      .decision = (enum gyre_decision)(i / SCOPES % DECISIONS),
 				      .loop = i / (SCOPES * DECISIONS) };
-		open_cell();
-		cause_failure();
-		check_cell();
-		model_close();
+		kit_play(play_cell, &options);
 	}
 }
 
@@ -438,77 +519,79 @@ static enum gyre_decision decide(void *state, const struct gyre_failure *failure
 	return to_decide;
 }
 
-static void open_deciding(enum gyre_decision decision)
+static uint32_t decisions;
+
+static int count_decisions(struct gyre_stack *stack)
+{
+	decisions = *(const uint32_t *)gyre_state(stack);
+	return gyre_return(stack);
+}
+
+static void open_deciding(struct gyre_test *test, enum gyre_decision decision)
 {
 	to_decide = decision;
 	cell = (struct cell){ .where = NOTICE };
-	open_cell();
+	open_cell(test);
 	deciding_class = parent_class;
 	deciding_class.state_bytes = sizeof(uint32_t);
 	deciding_class.supervision = (struct gyre_supervision){ .decide = decide };
 	memset(children, 0, sizeof(children));
-	parent = model_spawn(&deciding_class, 0);
-	model_call(parent, spawn_children);
-	model_settle();
+	parent = puppet_spawn(test, &deciding_class, 0);
+	puppet_call(test, parent, spawn_children);
 }
 
-Test(supervision, by_a_hook_sees_who_has_failed_and_why)
+KIT_TEST_WITH(supervision, by_a_hook_sees_who_has_failed_and_why, &two_loops)
 {
-	open_deciding(GYRE_DECISION_IGNORE);
-	model_call(children[AFTER].address, fail);
-	model_settle();
+	open_deciding(test, GYRE_DECISION_IGNORE);
+	puppet_call(test, children[AFTER].address, fail);
 	cr_assert(gyre_address_equal(seen.child, children[AFTER].address));
 	cr_assert_str_eq(seen_class, "child");
 	cr_assert_str_eq(seen_path, "/user/parent-4/child-3");
 	cr_assert_eq(seen.error, -EIO);
 	cr_assert_not(seen.ends);
-	cr_assert_eq(*(uint32_t *)model_house(parent)->state, 1);
+	puppet_call(test, parent, count_decisions);
+	cr_assert_eq(decisions, 1);
 	cr_assert_eq(children[AFTER].restarts, 0);
-	model_close();
 }
 
-Test(supervision, by_a_hook_that_returns_no_decision_escalates)
+KIT_TEST_WITH(supervision, by_a_hook_that_returns_no_decision_escalates, &two_loops)
 {
-	open_deciding((enum gyre_decision)77);
-	model_call(children[AFTER].address, fail);
-	model_settle();
-	cr_assert_null(model_house(parent));
-	model_close();
+	open_deciding(test, (enum gyre_decision)77);
+	puppet_call(test, children[AFTER].address, fail);
+	expect_ended(test, parent);
 }
 
 /* ---- limits ---- */
 
-static void open_limited(const struct gyre_supervision *supervision)
+static void open_limited(struct gyre_test *test, const struct gyre_supervision *supervision)
 {
 	cell = (struct cell){ .where = NOTICE };
 	parent_class.supervision = *supervision;
-	open_cell();
-	parent_class.supervision = *supervision;
+	open_family(test);
 }
 
-static void fail_child(uint32_t i)
+static void fail_child(struct gyre_test *test, uint32_t i)
 {
-	model_call(children[i].address, fail);
-	model_settle();
+	puppet_call(test, children[i].address, fail);
 }
 
-Test(supervision, counts_the_restarts_of_all_children_together_in_a_window_that_slides)
+KIT_TEST_WITH(supervision, counts_the_restarts_of_all_children_together_in_a_window_that_slides,
+	      &two_loops)
 {
-	open_limited(
-		&(struct gyre_supervision){ .restarts_max = 2, .window_ns = GYRE_SECONDS(10) });
-	fail_child(BEFORE);
-	model_advance(GYRE_SECONDS(6));
-	fail_child(AFTER);
-	model_advance(GYRE_SECONDS(4) + 1); /* the first counts no more */
-	fail_child(FAILING);
+	open_limited(test, &(struct gyre_supervision){ .restarts_max = 2,
+						       .window_ns = GYRE_SECONDS(10) });
+	fail_child(test, BEFORE);
+	pass_since_call(test, GYRE_SECONDS(6));
+	fail_child(test, AFTER);
+	pass_since_call(test, GYRE_SECONDS(4) + LATER_NS); /* the first counts no more */
+	fail_child(test, FAILING);
 	cr_assert_eq(children[FAILING].restarts, 1);
-	cr_assert_not_null(model_house(parent));
-	model_advance(GYRE_SECONDS(5)); /* the second does */
-	fail_child(FAILING);
-	cr_assert_null(model_house(parent));
+	expect_alive(test, parent);
+	pass_since_call(test, GYRE_SECONDS(5)); /* the second does */
+	fail_child(test, FAILING);
+	expect_ended(test, parent);
 	cr_assert_eq(children[BEFORE].told, 1);
 	cr_assert_eq(children[FAILING].restarts, 1);
-	model_close();
 }
 
 static uint32_t parent_restarts;
@@ -519,90 +602,86 @@ static int count_restart_of_parent(struct gyre_stack *stack)
 	return parent_class.keep_children ? gyre_return(stack) : spawn_children(stack);
 }
 
-static void fail_three_times(bool keep_children)
+static void fail_three_times(struct gyre_test *test, bool keep_children)
 {
-	struct gyre_class before = parent_class;
-
 	parent_class.strategy = GYRE_STRATEGY_RESTART;
 	parent_class.restart = count_restart_of_parent;
 	parent_class.keep_children = keep_children;
-	parent_restarts = 0;
-	memset(children, 0, sizeof(children));
-	open_limited(&(struct gyre_supervision){ .restarts_max = 1 });
-	fail_child(BEFORE);
-	fail_child(FAILING); /* the parent restarts */
-	fail_child(AFTER);
-	model_close();
-	parent_class = before;
+	open_limited(test, &(struct gyre_supervision){ .restarts_max = 1 });
+	fail_child(test, BEFORE);
+	fail_child(test, FAILING); /* the parent restarts */
+	fail_child(test, AFTER);
 }
 
-Test(supervision, counts_from_the_beginning_after_the_parent_has_restarted_with_new_children)
+KIT_TEST_WITH(supervision,
+	      counts_from_the_beginning_after_the_parent_has_restarted_with_new_children,
+	      &two_loops)
 {
-	fail_three_times(false);
+	fail_three_times(test, false);
 	cr_assert_eq(parent_restarts, 1);
 	cr_assert_eq(children[BEFORE].restarts, 1);
 	cr_assert_eq(children[AFTER].restarts, 1);
 }
 
-Test(supervision, goes_on_counting_when_the_parent_has_restarted_and_kept_its_children)
+KIT_TEST_WITH(supervision, goes_on_counting_when_the_parent_has_restarted_and_kept_its_children,
+	      &two_loops)
 {
-	fail_three_times(true);
+	fail_three_times(test, true);
 	cr_assert_eq(parent_restarts, 2);
 	cr_assert_eq(children[BEFORE].restarts, 1);
 	cr_assert_eq(children[AFTER].restarts, 0);
 }
 
-Test(supervision, delays_restarts_twice_as_long_each_time)
+KIT_TEST_WITH(supervision, delays_restarts_twice_as_long_each_time, &two_loops)
 {
-	open_limited(&(struct gyre_supervision){ .scope = GYRE_ALL_FOR_ONE,
-						 .delay_ns = GYRE_MILLISECONDS(10) });
+	open_limited(test, &(struct gyre_supervision){ .scope = GYRE_ALL_FOR_ONE,
+						       .delay_ns = GYRE_MILLISECONDS(10) });
 	for (uint32_t i = 0; i < 3; i++) {
-		fail_child(FAILING);
-		model_advance((GYRE_MILLISECONDS(10) << i) - GYRE_MILLISECONDS(1));
+		fail_child(test, FAILING);
+		pass_since_call(test, (GYRE_MILLISECONDS(10) << i) - GYRE_MICROSECONDS(100));
 		cr_assert_eq(children[BEFORE].restarts, i);
-		model_advance(GYRE_MILLISECONDS(1));
+		gyre_test_advance(test, LATE_NS);
 		cr_assert_eq(children[BEFORE].restarts, i + 1);
 		cr_assert_eq(children[FAILING].restarts, i + 1);
 	}
-	model_close();
 }
 
 /* ---- the root ---- */
 
-Test(supervision, ends_at_the_root_which_stops_the_system_with_the_error)
+/* The system has stopped, with one line about it. */
+static void expect_stopped(struct gyre_test *test)
 {
-	model_open(1);
-	(void)model_spawn(&grandchild_class, 0);
-	grandchild = model_spawn(&grandchild_class, 0);
-	model_call(grandchild, fail);
-	model_settle();
-	cr_assert_eq(model.shut_down, 1);
-	cr_assert_eq(model.shut_down_error, -EIO);
-	cr_assert_eq(model.errors, 1);
-	cr_assert_str_eq(model.line,
-			 "actor grandchild /user/grandchild-2: no parent has settled its "
-			 "failure: Input/output error; the system stops");
-	model.errors = 0;
-	model_close();
+	cr_assert_eq(gyre_system_wait(gyre_test_system(test)), -EIO);
+	cr_assert_eq(heard_with("the system stops"), 1);
 }
 
-Test(supervision, that_escalates_to_the_root_names_the_actor_where_it_began)
+KIT_TEST_WITH(supervision, ends_at_the_root_which_stops_the_system_with_the_error, &two_loops)
+{
+	(void)puppet_spawn(test, &grandchild_class, 0);
+	grandchild = puppet_spawn(test, &grandchild_class, 0);
+	heard.errors_are_right = true;
+	puppet_call(test, grandchild, fail);
+	expect_stopped(test);
+	cr_assert_str_eq(heard_last(),
+			 "actor grandchild /user/grandchild-2: no parent has settled its "
+			 "failure: Input/output error; the system stops");
+}
+
+KIT_TEST_WITH(supervision, that_escalates_to_the_root_names_the_actor_where_it_began, &two_loops)
 {
 	cell = (struct cell){ .where = NOTICE, .decision = GYRE_DECISION_ESCALATE };
 	parent_class.strategy = GYRE_STRATEGY_ESCALATE;
-	open_cell();
-	fail_child(AFTER);
-	cr_assert_eq(model.shut_down_error, -EIO);
-	cr_assert_not_null(strstr(model.line, "actor child /user/parent-3/child-3: no parent"),
-			   "%s", model.line);
-	cr_assert_null(model_house(parent));
-	model.errors = 0;
-	model_close();
+	open_cell(test);
+	heard.errors_are_right = true;
+	fail_child(test, AFTER);
+	expect_stopped(test);
+	cr_assert_eq(heard_with("actor child /user/parent-3/child-3: no parent"), 1, "%s",
+		     heard_last());
 }
 
 /* ---- no supervision ---- */
 
-Test(failure, of_an_actor_that_stops_does_not_shut_the_system_down)
+KIT_TEST_WITH(failure, of_an_actor_that_stops_does_not_shut_the_system_down, &two_loops)
 {
 	static const struct gyre_class class = {
 		.name = "essential",
@@ -610,148 +689,59 @@ Test(failure, of_an_actor_that_stops_does_not_shut_the_system_down)
 		.behaviour.notice = puppet_run,
 		.strategy = GYRE_STRATEGY_SHUT_DOWN,
 	};
-	struct gyre_address actor;
+	struct gyre_address actor = puppet_spawn(test, &class, 0);
+	struct gyre_address other = puppet_spawn(test, &puppet_class, 0);
 
-	model_open(1);
-	actor = model_spawn(&class, 0);
-	model_call(actor, stop_and_fail);
-	model_settle();
-	cr_assert_null(model_house(actor));
-	cr_assert_eq(model.shut_down, 0);
-	model_close();
+	puppet_call(test, actor, stop_and_fail);
+	expect_ended(test, actor);
+	expect_alive(test, other);
 }
 
 /* ---- children of one that restarts ---- */
-
-static int fail_and_count(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
 
 static uint32_t alive_at_restart;
 
 static int count_alive(struct gyre_stack *stack)
 {
 	(void)stack;
-	alive_at_restart = 0;
-	for (uint32_t i = 0; i < CHILDREN; i++) {
-		alive_at_restart += model_house(children[i].address) != NULL;
-	}
+	alive_at_restart = CHILDREN - ended;
 	return 0;
 }
 
-static void restart_parent(bool keeps, uint32_t loop)
+static void restart_parent(struct gyre_test *test, bool keeps, uint32_t loop)
 {
 	cell = (struct cell){ .where = NOTICE, .loop = loop };
 	parent_class.strategy = GYRE_STRATEGY_RESTART;
 	parent_class.restart = count_alive;
 	parent_class.keep_children = keeps;
-	open_cell();
-	model_call(parent, fail_and_count);
-	model_settle();
-	cr_assert_not_null(model_house(parent));
+	open_cell(test);
+	alive_at_restart = 77;
+	puppet_call(test, parent, fail);
+	expect_alive(test, parent);
 }
 
-Test(restart, stops_the_children_before_its_hooks_run)
+KIT_TEST_WITH(restart, stops_the_children_before_its_hooks_run, &two_loops)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
-		restart_parent(false, loop);
+		restart_parent(test, false, loop);
 		cr_assert_eq(alive_at_restart, 0);
 		cr_assert_eq(children[BEFORE].told, 1);
 		cr_assert_eq(children[BEFORE].reason, 0);
-		model_call(parent, spawn_children);
-		model_settle();
-		cr_assert_not_null(model_house(children[AFTER].address));
-		model_call(parent, fail_and_count);
-		model_settle();
+		ended = 0;
+		alive_at_restart = 77;
+		puppet_call(test, parent, spawn_children);
+		expect_alive(test, children[AFTER].address);
+		puppet_call(test, parent, fail);
 		cr_assert_eq(alive_at_restart, 0);
-		model_close();
 	}
 }
 
-Test(restart, leaves_the_children_alone_if_the_class_keeps_them)
+KIT_TEST_WITH(restart, leaves_the_children_alone_if_the_class_keeps_them, &two_loops)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
-		restart_parent(true, loop);
+		restart_parent(test, true, loop);
 		cr_assert_eq(alive_at_restart, CHILDREN);
 		cr_assert_eq(children[BEFORE].told, 0);
-		model_close();
-	}
-}
-
-static int wait_in_vain(struct gyre_stack *stack)
-{
-	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_FOREVER, &puppet_frame(stack)->future));
-	GYRE_END(stack);
-}
-
-Test(restart, that_waits_for_children_ends_when_the_actor_is_stopped)
-{
-	for (uint32_t loop = 0; loop < 2; loop++) {
-		cell = (struct cell){ .where = NOTICE, .loop = loop };
-		parent_class.strategy = GYRE_STRATEGY_RESTART;
-		parent_class.restart = count_alive;
-		open_cell();
-		alive_at_restart = 77;
-		model_call(children[AFTER].address, wait_in_vain);
-		model_settle();
-		model_call(parent, fail_and_count);
-		model_turn_one(0); /* the order is on its way */
-		gy_house_request_stop(model_house(parent), 0);
-		model_settle();
-		cr_assert_null(model_house(parent));
-		cr_assert_eq(children[AFTER].told, 1);
-		model_close();
-	}
-}
-
-/* As a group does that makes a member by its parent, see system/directory/group_loops.c. */
-static int spawn_late(uint32_t loop)
-{
-	struct gy_house *house = model_house(parent);
-	const struct gy_spawn_order order = { .class = &grandchild_class,
-					      .parent = house,
-					      .child_of = house->self };
-	struct gyre_address address;
-
-	return gy_spawn(house->home, &order, (uint16_t)loop, &address);
-}
-
-Test(restart, that_waits_for_children_lets_no_other_child_be_made)
-{
-	for (uint32_t loop = 0; loop < 2; loop++) {
-		cell = (struct cell){ .where = NOTICE, .loop = 1 };
-		parent_class.strategy = GYRE_STRATEGY_RESTART;
-		parent_class.restart = count_alive;
-		open_cell();
-		alive_at_restart = 77;
-		model_call(parent, fail_and_count);
-		model_turn_one(0); /* the order is on its way */
-		cr_assert_eq(alive_at_restart, 77);
-		cr_assert_eq(spawn_late(loop), -ESHUTDOWN);
-		model_settle();
-		cr_assert_eq(alive_at_restart, 0);
-		cr_assert_eq(spawn_late(loop), 0);
-		model_close();
-	}
-}
-
-Test(supervision, of_one_that_is_stopped_meanwhile_is_void)
-{
-	for (uint32_t loop = 0; loop < 2; loop++) {
-		cell = (struct cell){ .where = NOTICE, .scope = GYRE_ALL_FOR_ONE, .loop = loop };
-		open_cell();
-		model_call(children[AFTER].address, fail);
-		model_turn_one(loop);
-		gy_house_request_stop(model_house(parent), 0);
-		model_settle();
-		cr_assert_null(model_house(parent));
-		for (uint32_t i = 0; i < CHILDREN; i++) {
-			cr_assert_null(model_house(children[i].address));
-			cr_assert_eq(children[i].told, 1);
-		}
-		model_close();
 	}
 }
 
@@ -761,21 +751,31 @@ static int await_child(struct gyre_stack *stack)
 	struct puppet_frame *frame = puppet_frame(stack);
 
 	GYRE_BEGIN(stack);
-	expect(spawn_child(stack, FAILING) == 0);
+	cr_assert(spawn_child(stack, FAILING) == 0);
 	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, children[FAILING].address, GYRE_FOREVER,
 					       &frame->future));
 	ask_outcome = gyre_future_error(&frame->future);
 	GYRE_END(stack);
 }
 
-Test(supervision, decides_while_the_parent_waits_in_its_mount)
+static void await_child_in_mount(struct gyre_test *test, void *arg)
 {
+	(void)arg;
 	cell = (struct cell){ .where = MOUNT, .loop = 1 };
-	model_open(2);
 	ask_outcome = 77;
 	parent_class.mount = await_child;
-	parent = model_spawn(&parent_class, 0);
-	cr_assert_not_null(model_house(parent));
+	parent = puppet_spawn(test, &parent_class, 0);
+	settle(test);
+	expect_alive(test, parent);
 	cr_assert(ask_outcome == 0 || ask_outcome == -ESRCH, "%d", ask_outcome);
-	model_close();
+}
+
+/* What is to stop the child may come too late for it. */
+Test(supervision, decides_while_the_parent_waits_in_its_mount)
+{
+	const struct gyre_test_options options = { .system = &two_loops,
+						   .allow_dead_letters = true,
+						   .failure = kit_failed };
+
+	cr_assert_eq(gyre_test_run(&options, await_child_in_mount, NULL), 0);
 }
