@@ -30,6 +30,7 @@ void settle(struct gyre_test *test)
 
 void pass_since_call(struct gyre_test *test, uint64_t ns)
 {
+	cr_assert_geq(ns, SETTLE_NS);
 	gyre_test_advance(test, ns - SETTLE_NS);
 }
 

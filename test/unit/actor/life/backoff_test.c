@@ -1,12 +1,15 @@
 /*
- * How often an actor may restart, and how long it waits before: windows and delays, to the tick of
- * a virtual clock.
+ * How often an actor may restart, and how long it waits before, to the tick of a virtual clock. To
+ * the nanosecond, windows are looked at in restart_window_test.c.
  */
-#include "actor/model.h"
+#include "actor/puppet_kit.h"
+
+#include <gyre/timer.h>
 
 enum { TOO_MANY = 20 };
 
 static const uint64_t tick_ns = GYRE_MILLISECONDS(1);
+static const uint64_t little_ns = GYRE_MICROSECONDS(100);
 
 static uint32_t restarts;
 static struct gyre_address actor;
@@ -29,144 +32,77 @@ static struct gyre_class class = {
 	.restart = count_restart,
 };
 
-static void open_actor(void)
+static void fail_once(struct gyre_test *test)
 {
-	model_open(1);
-	actor = model_spawn(&class, 0);
-}
-
-static void fail_once(void)
-{
-	model_call(actor, fail);
-	model_settle();
-}
-
-static bool is_alive(void)
-{
-	return model_house(actor) != NULL;
+	puppet_call(test, actor, fail);
 }
 
 /* ---- limits ---- */
 
-static void open_limited(uint32_t max, uint64_t window_ns)
+static void open_limited(struct gyre_test *test, uint32_t max, uint64_t window_ns)
 {
 	class.restarts_max = max;
 	class.restart_window_ns = window_ns;
-	open_actor();
+	actor = puppet_spawn(test, &class, 0);
 }
 
-Test(restart, of_each_failure_is_allowed_without_a_limit)
+KIT_TEST_WITH(restart, of_each_failure_is_allowed_without_a_limit, &two_loops)
 {
-	open_limited(0, 0);
+	open_limited(test, 0, 0);
 	for (uint32_t i = 0; i < 1000; i++) {
-		fail_once();
+		fail_once(test);
 	}
 	cr_assert_eq(restarts, 1000);
-	cr_assert(is_alive());
-	model_close();
+	expect_alive(test, actor);
 }
 
-Test(restart, is_allowed_as_often_as_the_limit_says_and_not_once_more)
+KIT_TEST_WITH(restart, is_allowed_as_often_as_the_limit_says_and_not_once_more, &two_loops)
 {
-	open_limited(3, GYRE_SECONDS(10));
+	open_limited(test, 3, GYRE_SECONDS(10));
 	for (uint32_t i = 0; i < 3; i++) {
-		fail_once();
+		fail_once(test);
 		cr_assert_eq(restarts, i + 1);
-		cr_assert(is_alive());
+		expect_alive(test, actor);
 	}
-	fail_once();
+	fail_once(test);
 	cr_assert_eq(restarts, 3);
-	cr_assert_not(is_alive());
-	cr_assert_eq(model.logged, 5, "each failure, and why it was stopped");
-	model_close();
-}
-
-Test(restart, at_the_very_end_of_the_window_is_one_too_many)
-{
-	open_limited(1, GYRE_SECONDS(10));
-	fail_once();
-	model_advance(GYRE_SECONDS(10));
-	fail_once();
-	cr_assert_not(is_alive());
-	model_close();
-}
-
-Test(restart, counts_no_more_when_the_window_has_slid_past_it)
-{
-	open_limited(2, GYRE_SECONDS(10));
-	fail_once();
-	model_advance(GYRE_SECONDS(9));
-	fail_once();
-	model_advance(GYRE_SECONDS(1) + 1); /* the first counts no more */
-	fail_once();
-	cr_assert(is_alive());
-	cr_assert_eq(restarts, 3);
-	model_advance(GYRE_SECONDS(5)); /* the other two do */
-	fail_once();
-	cr_assert_not(is_alive());
-	model_close();
-}
-
-Test(restart, has_a_window_of_a_minute_by_default)
-{
-	open_limited(1, 0);
-	fail_once();
-	model_advance(GYRE_SECONDS(60) + 1);
-	fail_once();
-	cr_assert(is_alive());
-	model_advance(GYRE_SECONDS(60));
-	fail_once();
-	cr_assert_not(is_alive());
-	model_close();
+	expect_ended(test, actor);
+	cr_assert_eq(heard.count, 5, "each failure, and why it was stopped");
 }
 
 /* ---- delays ---- */
 
 /* A failure now restarts after @delay_ns and not before. */
-static void assert_delay(uint64_t delay_ns)
+static void assert_delay(struct gyre_test *test, uint64_t delay_ns)
 {
 	uint32_t before = restarts;
 
-	fail_once();
-	cr_assert_eq(restarts, before);
-	model_advance(delay_ns - tick_ns);
+	fail_once(test);
+	pass_since_call(test, delay_ns - little_ns);
 	cr_assert_eq(restarts, before, "restarted before %lu ns", delay_ns);
-	model_advance(tick_ns);
+	gyre_test_advance(test, tick_ns + 2 * little_ns);
 	cr_assert_eq(restarts, before + 1, "not restarted after %lu ns", delay_ns);
 }
 
-Test(restart, waits_twice_as_long_each_time_up_to_64_times)
+KIT_TEST_WITH(restart, waits_twice_as_long_each_time_up_to_64_times, &two_loops)
 {
 	class.restart_delay_ns = GYRE_MILLISECONDS(10);
-	open_limited(0, GYRE_SECONDS(3600));
+	open_limited(test, 0, GYRE_SECONDS(3600));
 	for (uint32_t i = 0; i < TOO_MANY; i++) {
-		assert_delay(GYRE_MILLISECONDS(10) << (i < 6 ? i : 6));
+		assert_delay(test, GYRE_MILLISECONDS(10) << (i < 6 ? i : 6));
 	}
-	model_close();
 }
 
-Test(restart, waits_no_longer_than_at_first_in_a_new_window)
+KIT_TEST_WITH(restart, waits_no_longer_than_at_first_in_a_new_window, &two_loops)
 {
 	class.restart_delay_ns = GYRE_MILLISECONDS(10);
-	open_limited(0, GYRE_SECONDS(10));
+	open_limited(test, 0, GYRE_SECONDS(10));
 	for (uint32_t round = 0; round < 3; round++) {
-		assert_delay(GYRE_MILLISECONDS(10));
-		assert_delay(GYRE_MILLISECONDS(20));
-		assert_delay(GYRE_MILLISECONDS(40));
-		model_advance(GYRE_SECONDS(10) + tick_ns);
+		assert_delay(test, GYRE_MILLISECONDS(10));
+		assert_delay(test, GYRE_MILLISECONDS(20));
+		assert_delay(test, GYRE_MILLISECONDS(40));
+		gyre_test_advance(test, GYRE_SECONDS(10));
 	}
-	model_close();
-}
-
-Test(restart, that_waits_counts_from_the_failure_for_the_window)
-{
-	class.restart_delay_ns = GYRE_SECONDS(8);
-	open_limited(1, GYRE_SECONDS(10));
-	assert_delay(GYRE_SECONDS(8));
-	model_advance(GYRE_SECONDS(2));
-	fail_once();
-	cr_assert_not(is_alive());
-	model_close();
 }
 
 /* Nobody waits for so long, but a delay that runs over must not become a short one. */
@@ -176,14 +112,12 @@ static int fail_at_once(struct gyre_stack *stack)
 	return gyre_throw(stack, -EIO);
 }
 
-Test(restart, whose_doubled_delay_would_run_over_waits_for_ever)
+KIT_TEST_WITH(restart, whose_doubled_delay_would_run_over_waits_for_ever, &two_loops)
 {
-	class.restart_delay_ns = tick_ns;
-	open_limited(0, GYRE_FOREVER);
-	assert_delay(tick_ns);
-	model_call(actor, fail_at_once);
-	model_settle();
-	model_advance(GYRE_SECONDS(3600));
+	class.restart_delay_ns = GYRE_MILLISECONDS(10);
+	open_limited(test, 0, GYRE_FOREVER);
+	assert_delay(test, GYRE_MILLISECONDS(10));
+	puppet_call(test, actor, fail_at_once);
+	gyre_test_advance(test, GYRE_SECONDS(3000));
 	cr_assert_eq(restarts, 1);
-	model_close();
 }

@@ -1,9 +1,7 @@
 /*
  * The window of restarts: exact for a few, and never early for many.
  */
-#include <criterion/criterion.h>
-
-#include <gyre/timer.h>
+#include "actor/model.h"
 
 #include "actor/life/restart_window.h"
 
@@ -66,4 +64,102 @@ Test(restart_window, has_delays_that_double_up_to_64_times)
 		cr_assert_eq(gy_restart_delay(10, i), UINT64_C(10) << (i < 7 ? i - 1 : 6));
 	}
 	cr_assert_eq(gy_restart_delay(UINT64_MAX / 2 + 2, 2), UINT64_MAX);
+}
+
+/* ---- of an actor ---- */
+
+static const uint64_t tick_ns = GYRE_MILLISECONDS(1);
+
+static uint32_t restarts;
+static struct gyre_address actor;
+
+static int fail(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -EIO);
+}
+
+static int count_restart(struct gyre_stack *stack)
+{
+	restarts++;
+	return gyre_return(stack);
+}
+
+static struct gyre_class class = {
+	.name = "failing",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour = { .notice = puppet_run },
+	.restart = count_restart,
+};
+
+static void fail_once(void)
+{
+	model_call(actor, fail);
+	model_settle();
+}
+
+static bool is_alive(void)
+{
+	return model_house(actor) != NULL;
+}
+
+static void open_limited(uint32_t max, uint64_t limited_ns)
+{
+	class.restarts_max = max;
+	class.restart_window_ns = limited_ns;
+	model_open(1);
+	actor = model_spawn(&class, 0);
+}
+
+Test(restart, at_the_very_end_of_the_window_is_one_too_many)
+{
+	open_limited(1, GYRE_SECONDS(10));
+	fail_once();
+	model_advance(GYRE_SECONDS(10));
+	fail_once();
+	cr_assert_not(is_alive());
+	model_close();
+}
+
+Test(restart, counts_no_more_when_the_window_has_slid_past_it)
+{
+	open_limited(2, GYRE_SECONDS(10));
+	fail_once();
+	model_advance(GYRE_SECONDS(9));
+	fail_once();
+	model_advance(GYRE_SECONDS(1) + 1); /* the first counts no more */
+	fail_once();
+	cr_assert(is_alive());
+	cr_assert_eq(restarts, 3);
+	model_advance(GYRE_SECONDS(5)); /* the other two do */
+	fail_once();
+	cr_assert_not(is_alive());
+	model_close();
+}
+
+Test(restart, has_a_window_of_a_minute_by_default)
+{
+	open_limited(1, 0);
+	fail_once();
+	model_advance(GYRE_SECONDS(60) + 1);
+	fail_once();
+	cr_assert(is_alive());
+	model_advance(GYRE_SECONDS(60));
+	fail_once();
+	cr_assert_not(is_alive());
+	model_close();
+}
+
+Test(restart, that_waits_counts_from_the_failure_for_the_window)
+{
+	class.restart_delay_ns = GYRE_SECONDS(8);
+	open_limited(1, GYRE_SECONDS(10));
+	fail_once();
+	model_advance(GYRE_SECONDS(8) - tick_ns);
+	cr_assert_eq(restarts, 0);
+	model_advance(tick_ns);
+	cr_assert_eq(restarts, 1);
+	model_advance(GYRE_SECONDS(2));
+	fail_once();
+	cr_assert_not(is_alive());
+	model_close();
 }
