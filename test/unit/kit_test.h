@@ -22,6 +22,17 @@ static inline void kit_play(gyre_test_fn body, const struct gyre_system_options 
 	cr_assert_eq(gyre_test_run(&options, body, NULL), 0);
 }
 
+/* The same with an argument, and messages may be lost. */
+static inline void kit_play_losing(gyre_test_fn body, void *arg,
+				   const struct gyre_system_options *system)
+{
+	const struct gyre_test_options options = { .system = system,
+						   .allow_dead_letters = true,
+						   .failure = kit_failed };
+
+	cr_assert_eq(gyre_test_run(&options, body, arg), 0);
+}
+
 /* With options of the system, or NULL. */
 #define KIT_TEST_WITH(SUITE, NAME, SYSTEM)                              \
 	static void SUITE##_##NAME(struct gyre_test *test);             \

@@ -1,6 +1,6 @@
 /*
- * Puppets, which the test calls from outside, and what of it only an actor can do: by a probe, made
- * when it is first used. So there is no actor but those of the test until then.
+ * Puppets, which the test calls from outside. What only an actor can do is done by a probe, made
+ * for it: so there is no actor but those of the test until then.
  */
 #include "puppet_kit.h"
 
@@ -42,14 +42,6 @@ void puppet_call(struct gyre_test *test, struct gyre_address puppet, gyre_handle
 	settle(test);
 }
 
-static struct gyre_probe *hand_of(struct gyre_test *test)
-{
-	static struct gyre_probe *hand; /* a test has a process of its own */
-
-	hand = hand == NULL ? gyre_probe_create(test) : hand;
-	return hand;
-}
-
 static int stop(struct gyre_stack *stack, void *arg)
 {
 	return gyre_stop(stack, *(const struct gyre_address *)arg);
@@ -57,7 +49,7 @@ static int stop(struct gyre_stack *stack, void *arg)
 
 void puppet_stop(struct gyre_test *test, struct gyre_address puppet)
 {
-	(void)gyre_probe_do(hand_of(test), stop, &puppet);
+	(void)gyre_probe_do(gyre_probe_create(test), stop, &puppet);
 	settle(test);
 }
 

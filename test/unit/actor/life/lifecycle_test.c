@@ -1,17 +1,23 @@
 /*
- * How actors come and go, in a model: what becomes of mail that is left over, in which order slots
- * are used again and that no stale address reaches who has the slot next, and that every hook with
- * a stack may spawn.
+ * How actors come and go: what becomes of mail that is left over, in which order slots are used
+ * again and that no stale address reaches who has the slot next, and that every hook with a stack
+ * may spawn.
  */
-#include "actor/model.h"
+#include "actor/puppet_kit.h"
 
 #include <gyre/batch.h>
+#include <gyre/counters.h>
+#include <gyre/event.h>
+#include <gyre/outside.h>
+#include <gyre/timer.h>
 #include <gyre/watch.h>
 
-#include "actor/life/children.h"
-#include "actor/mail/mailbox.h"
+enum { CHILDREN_MAX = 16, KINDS = 5, FREED = 4 };
 
-enum { CHILDREN_MAX = 16 };
+struct number {
+	uint64_t value;
+};
+GYRE_MESSAGE(number, 0x1001);
 
 static struct gyre_address actor;
 static struct gyre_address other;
@@ -23,7 +29,7 @@ static int note_end(struct gyre_stack *stack)
 {
 	const struct gyre_terminated *terminated = gyre_message(stack, gyre_terminated);
 
-	expect(terminated != NULL && gyre_address_equal(terminated->actor, actor));
+	cr_assert(terminated != NULL && gyre_address_equal(terminated->actor, actor));
 	told_count++;
 	told_reason = terminated->reason;
 	return gyre_return(stack);
@@ -34,6 +40,11 @@ static const struct gyre_class watching_class = {
 	.frame_bytes = sizeof(struct puppet_frame),
 	.behaviour = { .notice = puppet_run, .event = note_end },
 };
+
+static int stop_itself(struct gyre_stack *stack)
+{
+	return gyre_stop(stack, gyre_self(stack));
+}
 
 static int ask_actor(struct gyre_stack *stack)
 {
@@ -46,46 +57,107 @@ static int ask_actor(struct gyre_stack *stack)
 
 /* ---- what is left over ---- */
 
-static void leave_some_of_each(void)
+static struct gyre_address asked;
+static uint32_t lost[GYRE_DROP_COUNT]; /* of what was for the actor, by reason */
+
+static void lose(const struct gyre_type *type, struct gyre_address from, struct gyre_address to,
+		 enum gyre_drop reason, void *arg)
 {
-	model_open(1);
-	actor = model_spawn(&sink_class, 0);
-	other = model_spawn(&watching_class, 0);
-	gy_house_add_reason(model_house(actor), GY_CLOSED_BY_RESTART); /* so that all waits */
-	model_call(other, ask_actor);
-	model_settle();
-	for (uint32_t lane = 0; lane < GY_LANES; lane++) {
-		if (lane != GY_LANE_ASK) {
-			model_put(actor, (enum gy_lane)lane, lane);
-		}
+	(void)type;
+	(void)from;
+	(void)arg;
+	lost[reason] += gyre_address_equal(to, actor);
+}
+
+static int ask_asked(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_ask(stack, asked, gyre_new(stack, number, 1), GYRE_FOREVER,
+				   &puppet_frame(stack)->future));
+	cr_assert_fail("the answer has come");
+	GYRE_END(stack);
+}
+
+static int subscribe(struct gyre_stack *stack)
+{
+	return gyre_subscribe(stack, &gyre_type_number, gyre_event_key_of(NULL), NULL);
+}
+
+static int fail(struct gyre_stack *stack)
+{
+	return gyre_throw(stack, -EIO);
+}
+
+/* All that comes while it is to restart waits. */
+static const struct gyre_class waiting_class = {
+	.name = "waiting",
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour.notice = puppet_run,
+	.restart_delay_ns = GYRE_SECONDS(1),
+};
+
+static void note_outcome(struct gyre_mail *answer, int error, void *arg)
+{
+	(void)answer;
+	(void)arg;
+	outcome = error;
+}
+
+/* A reply, an exception, an ask, a notice and an event wait. */
+static void leave_some_of_each(struct gyre_test *test)
+{
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	asked = gyre_probe_address(probe);
+	actor = puppet_spawn(test, &waiting_class, 0);
+	puppet_call(test, actor, subscribe);
+	puppet_call(test, actor, ask_asked);
+	puppet_call(test, actor, ask_asked);
+	puppet_call(test, actor, fail);
+	(void)gyre_probe_expect(probe, number, 0);
+	(void)gyre_probe_reply(probe, gyre_test_new(test, number, 2));
+	(void)gyre_probe_expect(probe, number, 0);
+	(void)gyre_probe_throw(probe, -EIO);
+	(void)gyre_probe_notify(probe, actor, gyre_test_new(test, number, 3));
+	cr_assert_eq(gyre_system_publish(gyre_test_system(test), gyre_test_new(test, number, 4),
+					 gyre_event_key_of(NULL)),
+		     1);
+	cr_assert_eq(gyre_system_ask_callback(gyre_test_system(test), actor,
+					      gyre_test_new(test, number, 5), GYRE_FOREVER,
+					      note_outcome, NULL),
+		     0);
+	settle(test);
+}
+
+/* An exception has no type that a test could name, but is counted. */
+static void expect_all_lost(struct gyre_test *test, enum gyre_drop reason)
+{
+	for (uint32_t i = 1; i < KINDS; i++) {
+		(void)gyre_test_expect_dead_letter(test, number, reason, 0);
 	}
-}
-
-static void assert_all_lost(enum gyre_drop reason)
-{
-	cr_assert_eq(model.lost[reason], GY_LANES, "%u", model.lost[reason]);
-	cr_assert(gyre_address_equal(model.last_lost.to, actor));
-}
-
-Test(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_a_stopped_actor)
-{
-	leave_some_of_each();
-	gy_house_request_stop(model_house(actor), 0);
-	model_settle();
-	assert_all_lost(GYRE_DROP_STOPPED);
+	cr_assert_eq(lost[reason], KINDS, "%u", lost[reason]);
 	cr_assert_eq(outcome, -ESHUTDOWN);
-	model_close();
 }
 
-Test(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_the_shutdown)
+static const struct gyre_system_options losing = { .loops = 2,
+						   .dead_letter = lose,
+						   .log = hear_line,
+						   .log_level = GYRE_LOG_WARNING,
+						   .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
+
+KIT_TEST_WITH(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_a_stopped_actor, &losing)
 {
-	leave_some_of_each();
-	model.home[0].draining = true;
-	gy_house_request_stop(model_house(actor), 0);
-	model_settle();
-	assert_all_lost(GYRE_DROP_SHUTDOWN);
-	cr_assert_eq(outcome, -ESHUTDOWN);
-	model_close();
+	leave_some_of_each(test);
+	puppet_stop(test, actor);
+	expect_all_lost(test, GYRE_DROP_STOPPED);
+}
+
+KIT_TEST_WITH(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_the_shutdown, &losing)
+{
+	leave_some_of_each(test);
+	gyre_system_stop(gyre_test_system(test));
+	cr_assert_eq(gyre_system_wait(gyre_test_system(test)), 0);
+	expect_all_lost(test, GYRE_DROP_SHUTDOWN);
 }
 
 static int stash(struct gyre_stack *stack)
@@ -98,114 +170,115 @@ static const struct gyre_class stashing_class = {
 	.behaviour = { .notice = stash, .ask = stash },
 };
 
-Test(lifecycle, makes_what_is_stashed_a_dead_letter_too)
+KIT_TEST_WITH(lifecycle, makes_what_is_stashed_a_dead_letter_too, &losing)
 {
-	model_open(1);
-	actor = model_spawn(&stashing_class, 0);
-	other = model_spawn(&watching_class, 0);
-	model_call(other, ask_actor);
-	model_put(actor, GY_LANE_NOTICE, 1);
-	model_settle();
-	gy_house_request_stop(model_house(actor), 0);
-	model_settle();
-	cr_assert_eq(model.lost[GYRE_DROP_STOPPED], 2);
+	actor = puppet_spawn(test, &stashing_class, 0);
+	other = puppet_spawn(test, &watching_class, 0);
+	puppet_call(test, other, ask_actor);
+	(void)gyre_probe_notify(gyre_probe_create(test), actor, gyre_test_new(test, number, 1));
+	puppet_stop(test, actor);
+	for (uint32_t i = 0; i < 2; i++) {
+		(void)gyre_test_expect_dead_letter(test, number, GYRE_DROP_STOPPED, 0);
+	}
 	cr_assert_eq(outcome, -ESHUTDOWN);
-	model_close();
 }
 
 /* ---- slots ---- */
 
-Test(lifecycle, uses_slots_again_in_the_order_in_which_they_became_free)
+KIT_TEST_WITH(lifecycle, uses_slots_again_in_the_order_in_which_they_became_free, &two_loops)
 {
 	static const uint32_t freed[] = { 3, 1, 4, 0 };
-	struct gyre_address actors[6];
+	struct gyre_address actors[5];
+	struct gyre_address next;
+	uint32_t first;
 
-	model_open(1);
 	for (uint32_t i = 0; i < 5; i++) {
-		actors[i] = model_spawn(&sink_class, 0);
-		cr_assert_eq(actors[i].slot, i);
+		actors[i] = puppet_spawn(test, &puppet_class, 0);
+		cr_assert_eq(actors[i].slot, actors[0].slot + i);
 	}
-	for (uint32_t i = 0; i < gy_countof(freed); i++) {
-		gy_house_request_stop(model_house(actors[freed[i]]), 0);
-		model_settle();
+	first = actors[0].slot;
+	for (uint32_t i = 0; i < FREED; i++) {
+		puppet_call(test, actors[freed[i]], stop_itself);
 	}
-	for (uint32_t i = 0; i < gy_countof(freed); i++) {
-		struct gyre_address next = model_spawn(&sink_class, 0);
-
-		cr_assert_eq(next.slot, freed[i]);
+	for (uint32_t i = 0; i < FREED; i++) {
+		next = puppet_spawn(test, &puppet_class, 0);
+		cr_assert_eq(next.slot, first + freed[i]);
 		cr_assert_neq(next.cookie, actors[freed[i]].cookie);
 	}
-	cr_assert_eq(model_spawn(&sink_class, 0).slot, 5);
-	model_close();
-}
-
-Test(lifecycle, of_a_slot_never_has_the_cookie_of_nobody)
-{
-	model_home_options.cookie_seed = UINT32_MAX - 5;
-	model_open(1);
-	for (uint32_t i = 0; i < 10; i++) {
-		actor = model_spawn(&sink_class, 0);
-		cr_assert_eq(actor.slot, 0);
-		cr_assert_neq(actor.cookie, 0);
-		gy_house_request_stop(model_house(actor), 0);
-		model_settle();
-	}
-	model_close();
+	next = puppet_spawn(test, &puppet_class, 0);
+	cr_assert_eq(next.slot, first + 5);
 }
 
 /* ---- stale addresses of a slot that is used again ---- */
 
+static uint32_t heard_by_next;
+
+static int hear_by_next(struct gyre_stack *stack)
+{
+	heard_by_next++;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class next_class = {
+	.name = "next",
+	.behaviour = { .notice = hear_by_next, .ask = hear_by_next, .event = hear_by_next },
+};
+
 /* @actor is stale, and its slot has an actor that must not hear of anything. */
-static struct gyre_address open_stale(uint32_t loop)
+static struct gyre_address open_stale(struct gyre_test *test, uint32_t loop)
 {
 	struct gyre_address next;
 
-	model_open(2);
-	actor = model_spawn(&sink_class, loop);
-	gy_house_request_stop(model_house(actor), 0);
-	model_settle();
-	next = model_spawn(&sink_class, loop);
+	actor = puppet_spawn(test, &puppet_class, loop);
+	puppet_call(test, actor, stop_itself);
+	next = puppet_spawn(test, &next_class, loop);
 	cr_assert_eq(next.slot, actor.slot);
-	other = model_spawn(&watching_class, 0);
+	other = puppet_spawn(test, &watching_class, 0);
+	heard_by_next = 0;
+	told_count = 0;
 	return next;
 }
 
-static void assert_untouched(struct gyre_address next, uint32_t dead_letters)
+/* No watch has come to who has the slot next: nobody is told of its end. */
+static void expect_untouched(struct gyre_test *test, struct gyre_address next,
+			     uint32_t dead_letters)
 {
-	const struct gy_house *house = model_house(next);
+	uint32_t told_before = told_count;
+	struct gyre_counters counters;
 
-	model_settle();
-	model_advance(GYRE_SECONDS(10));
-	cr_assert_not_null(house, "who has the slot next was stopped");
-	cr_assert_eq(house->class_info->handled, 0);
-	cr_assert(house->extra == NULL, "an order was carried out by who has the slot next");
-	cr_assert_eq(model.lost[GYRE_DROP_NO_ACTOR], dead_letters);
-	model_close();
+	gyre_test_advance(test, GYRE_SECONDS(10));
+	cr_assert_eq(heard_by_next, 0);
+	expect_alive(test, next);
+	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
+	cr_assert_eq(counters.dropped[GYRE_DROP_NO_ACTOR], dead_letters);
+	puppet_stop(test, next);
+	expect_ended(test, next);
+	cr_assert_eq(told_count, told_before);
 }
 
 static int expected; /* what is known at once: on the same loop */
 
 static int notify_stale(struct gyre_stack *stack)
 {
-	expect(gyre_notify(stack, actor, gyre_new(stack, number, 1)) == expected);
+	cr_assert(gyre_notify(stack, actor, gyre_new(stack, number, 1)) == expected);
 	return gyre_return(stack);
 }
 
 static int stop_stale(struct gyre_stack *stack)
 {
-	expect(gyre_stop(stack, actor) == expected);
+	cr_assert(gyre_stop(stack, actor) == expected);
 	return gyre_return(stack);
 }
 
 static int poison_stale(struct gyre_stack *stack)
 {
-	expect(gyre_poison(stack, actor) == expected);
+	cr_assert(gyre_poison(stack, actor) == expected);
 	return gyre_return(stack);
 }
 
 static int retire_stale(struct gyre_stack *stack)
 {
-	expect(gyre_stop_gracefully(stack, actor, 1, NULL) == expected);
+	cr_assert(gyre_stop_gracefully(stack, actor, 1, NULL) == expected);
 	return gyre_return(stack);
 }
 
@@ -219,21 +292,29 @@ static int await_stale(struct gyre_stack *stack)
 
 static int watch_stale(struct gyre_stack *stack)
 {
-	expect(gyre_watch(stack, actor) == 0);
+	cr_assert(gyre_watch(stack, actor) == 0);
 	return gyre_return(stack);
+}
+
+static gyre_handler_fn stale_function;
+static uint32_t stale_loop;
+
+static void call_stale(struct gyre_test *test, void *arg)
+{
+	struct gyre_address next = open_stale(test, stale_loop);
+
+	outcome = 0;
+	expected = stale_loop == 0 ? -ESRCH : 0;
+	puppet_call(test, other, stale_function);
+	cr_assert_eq(outcome, *(const int *)arg, "loop %u: %d", stale_loop, outcome);
+	expect_untouched(test, next, 1);
 }
 
 static void play_stale(gyre_handler_fn function, int outcome_expected)
 {
-	for (uint32_t loop = 0; loop < 2; loop++) {
-		struct gyre_address next = open_stale(loop);
-
-		outcome = 0;
-		expected = loop == 0 ? -ESRCH : 0;
-		model_call(other, function);
-		model_settle();
-		cr_assert_eq(outcome, outcome_expected, "loop %u: %d", loop, outcome);
-		assert_untouched(next, 1);
+	stale_function = function;
+	for (stale_loop = 0; stale_loop < 2; stale_loop++) {
+		kit_play_losing(call_stale, &outcome_expected, &two_loops);
 	}
 }
 
@@ -267,33 +348,41 @@ Test(stale, address_takes_no_graceful_stop_and_says_so)
 	play_stale(await_stale, -ESRCH);
 }
 
-Test(stale, address_is_told_to_have_ended_to_its_watcher)
+KIT_TEST_WITH(stale, address_is_told_to_have_ended_to_its_watcher, &two_loops)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
-		struct gyre_address next = open_stale(loop);
+		struct gyre_address next = open_stale(test, loop);
 
-		told_count = 0;
-		model_call(other, watch_stale);
-		model_settle();
+		puppet_call(test, other, watch_stale);
 		cr_assert_eq(told_count, 1);
 		cr_assert_eq(told_reason, -ESRCH);
-		assert_untouched(next, 0);
+		expect_untouched(test, next, 0);
 	}
 }
 
 /* ---- spawning from every hook ---- */
 
 static struct gyre_address children[CHILDREN_MAX];
+static struct gyre_address actor_of_children;
 static uint32_t children_count;
 static bool failed;
+
+static int know_parent(struct gyre_stack *stack)
+{
+	cr_assert(gyre_address_equal(gyre_parent(stack), actor_of_children));
+	return gyre_return(stack);
+}
+
+static const struct gyre_class child_class = { .name = "child", .mount = know_parent };
 
 static int spawn_child(struct gyre_stack *stack)
 {
 	const struct gyre_spawn_options options = { .place = GYRE_PLACE_LOOP,
 						    .loop = children_count % 2 };
 
-	expect(gyre_spawn(stack, &sink_class, GYRE_NO_ARGUMENT, &options,
-			  &children[children_count++]) == 0);
+	actor_of_children = gyre_self(stack);
+	cr_assert(gyre_spawn(stack, &child_class, GYRE_NO_ARGUMENT, &options,
+			     &children[children_count++]) == 0);
 	return gyre_return(stack);
 }
 
@@ -324,9 +413,15 @@ static bool is_two(const struct gyre_type *type, const void *message)
 	return type->id == GYRE_ID(number) && ((const struct number *)message)->value == 2;
 }
 
+static int spawn_and_start_timer(struct gyre_stack *stack)
+{
+	(void)spawn_child(stack);
+	return gyre_timer_start(stack, 1, &(struct gyre_timer_options){ 0 });
+}
+
 static const struct gyre_class fertile_class = {
 	.name = "fertile",
-	.mount = spawn_child,
+	.mount = spawn_and_start_timer,
 	.behaviour = { .notice = spawn_and_fail_once,
 		       .ask = spawn_and_answer,
 		       .event = spawn_child,
@@ -340,30 +435,24 @@ static const struct gyre_class fertile_class = {
 	.keep_children = true,
 };
 
-Test(lifecycle, lets_every_hook_and_handler_spawn)
+KIT_TEST_WITH(lifecycle, lets_every_hook_and_handler_spawn, &two_loops)
 {
-	model_open(2);
-	actor = model_spawn(&fertile_class, 0);
-	model_put(actor, GY_LANE_EVENT, 1);
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	actor = puppet_spawn(test, &fertile_class, 0);
+	gyre_test_advance(test, GYRE_MILLISECONDS(3)); /* the timer is over */
 	for (uint64_t value = 1; value <= 2; value++) {
-		model_put(actor, GY_LANE_NOTICE, value);
-		model_put(actor, GY_LANE_ASK, value);
+		(void)gyre_probe_notify(probe, actor, gyre_test_new(test, number, value));
+		(void)gyre_probe_ask(probe, actor, gyre_test_new(test, number, value), 0);
+		(void)gyre_probe_expect(probe, number, GYRE_MILLISECONDS(1));
 	}
-	model_settle();
 	/* The mount, two asks, two notices, the event, three hooks. */
 	cr_assert_eq(children_count, 9);
 	for (uint32_t i = 0; i < children_count; i++) {
-		cr_assert_not_null(model_house(children[i]), "child %u", i);
-		cr_assert(gyre_address_equal(
-			(struct gyre_address){
-				.slot = model_house(children[i])->family->parent.slot,
-				.cookie = actor.cookie },
-			(struct gyre_address){ .slot = actor.slot, .cookie = actor.cookie }));
+		expect_alive(test, children[i]);
 	}
-	gy_house_request_stop(model_house(actor), 0);
-	model_settle();
+	puppet_stop(test, actor);
 	for (uint32_t i = 0; i < children_count; i++) {
-		cr_assert_null(model_house(children[i]), "child %u outlived its parent", i);
+		expect_ended(test, children[i]);
 	}
-	model_close();
 }
