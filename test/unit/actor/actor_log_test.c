@@ -2,38 +2,29 @@
  * What actors log: who they are in the log, which lines are left out, and that nobody takes the
  * room of others.
  */
-#include "model.h"
+#include "puppet_kit.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <gyre/log.h>
+enum { LINES_MAX = 5, LONG_BYTES = 5000 };
 
-#include "actor/actor_log.h"
-#include "actor/class_log.h"
+struct number {
+	uint64_t value;
+};
+GYRE_MESSAGE(number, 0x1001);
 
-enum { LINES_KEPT = 64, LONG_BYTES = 5000 };
+/* At most LINES_MAX of a class in a second. */
+#define LOGGED_FROM(LEVEL)                                                           \
+	{                                                                            \
+		.loops = 2, .log = hear_line, .log_level = (LEVEL),                  \
+		.log_buffer_bytes = GYRE_LOG_UNBUFFERED, .log_lines_max = LINES_MAX, \
+		.stall_ns = GYRE_STALL_NEVER,                                        \
+	}
 
-static char lines[LINES_KEPT][MODEL_LINE_BYTES];
-static enum gyre_log_level levels[LINES_KEPT];
-static uint32_t count;
-
-static void keep(const struct gyre_log_line *line, void *arg)
-{
-	(void)arg;
-	cr_assert_lt(count, (uint32_t)LINES_KEPT, "%s", line->text);
-	levels[count] = line->level;
-	(void)snprintf(lines[count++], sizeof(lines[0]), "%s", line->text);
-}
-
-static void open_model(uint32_t loops, enum gyre_log_level level)
-{
-	count = 0;
-	model_open(loops);
-	model.log.write = keep;
-	model.log.level = level;
-}
+static const struct gyre_system_options warnings = LOGGED_FROM(GYRE_LOG_WARNING);
+static const struct gyre_system_options errors = LOGGED_FROM(GYRE_LOG_ERROR);
 
 /* What the actors log, and how often. */
 static enum gyre_log_level level = GYRE_LOG_WARNING;
@@ -55,72 +46,59 @@ static int log_words(struct gyre_stack *stack)
 static const struct gyre_class shop_class = { .name = "shop", .behaviour.notice = log_words };
 static const struct gyre_class bank_class = { .name = "bank", .behaviour.notice = log_words };
 
-static void have_logged(struct gyre_address actor, uint32_t how_often)
+static void have_logged(struct gyre_test *test, struct gyre_address actor, uint32_t how_often)
 {
 	times = how_often;
-	model_put(actor, GY_LANE_NOTICE, 1);
-	model_settle();
+	cr_assert_eq(
+		gyre_system_notify(gyre_test_system(test), actor, gyre_test_new(test, number, 1)),
+		0);
+	settle(test);
 }
 
 static void expect_line(uint32_t number, const char *beginning, struct gyre_address actor,
 			const char *end)
 {
 	char address[GYRE_ADDRESS_TEXT_MAX];
-	char whole[MODEL_LINE_BYTES];
+	char whole[HEARD_BYTES];
 
 	cr_assert_gt(gyre_address_format(actor, sizeof(address), address), 0);
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", beginning, address, end);
-	cr_expect_lt(number, count);
-	cr_expect_str_eq(lines[number], whole);
+	cr_expect_str_eq(heard_line(number), whole);
 }
 
-Test(actor_log, names_the_class_and_the_address_of_who_logs)
+KIT_TEST_WITH(actor_log, names_the_class_and_the_address_of_who_logs, &warnings)
 {
-	struct gyre_address shop;
+	struct gyre_address shop = puppet_spawn(test, &shop_class, 1);
 
-	open_model(2, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 1);
-	have_logged(shop, 1);
-	cr_expect_eq(count, 1);
-	cr_expect_eq(levels[0], GYRE_LOG_WARNING);
+	have_logged(test, shop, 1);
+	cr_expect_eq(heard.count, 1);
+	cr_expect_eq(heard.levels[0], GYRE_LOG_WARNING);
 	expect_line(0, "actor shop ", shop, ": words 0");
-	model_close();
 }
 
-Test(actor_log, tells_on_which_loop_a_stolen_actor_runs)
-{
-	char text[GY_ACTOR_NAME_BYTES];
-	char address[GYRE_ADDRESS_TEXT_MAX];
-	char whole[GY_ACTOR_NAME_BYTES];
-	struct gyre_address shop;
-
-	open_model(2, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
-	(void)gyre_address_format(shop, sizeof(address), address);
-	(void)snprintf(whole, sizeof(whole), "actor shop %s on loop 1: ", address);
-	cr_expect_str_eq(gy_actor_name(&model.home[1], model_house(shop), text), whole);
-	model_close();
-}
-
-Test(actor_log, leaves_out_what_is_below_the_level_of_the_log_or_has_none)
+static void log_below_the_level(struct gyre_test *test, void *arg)
 {
 	static const enum gyre_log_level out[] = { GYRE_LOG_INFO, GYRE_LOG_DEFAULT,
 						   (enum gyre_log_level)5,
 						   (enum gyre_log_level)INT_MAX };
-	struct gyre_address shop;
+	struct gyre_address shop = puppet_spawn(test, &shop_class, 0);
 
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
+	(void)arg;
 	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++) {
 		level = out[i];
-		have_logged(shop, 100);
-		cr_expect_eq(count, 0, "level %d", (int)out[i]);
+		have_logged(test, shop, 100);
+		cr_expect_eq(heard.count, 0, "level %d", (int)out[i]);
 	}
 	level = GYRE_LOG_ERROR;
-	have_logged(shop, 1);
-	cr_expect_eq(count, 1, "lines that are left out take nothing of the limit");
-	model_close();
-	cr_expect_eq(count, 1);
+	heard.errors_are_right = true;
+	have_logged(test, shop, 1);
+	cr_expect_eq(heard.count, 1, "lines that are left out take nothing of the limit");
+}
+
+Test(actor_log, leaves_out_what_is_below_the_level_of_the_log_or_has_none)
+{
+	kit_play(log_below_the_level, &warnings);
+	cr_expect_eq(heard.count, 1);
 }
 
 static int log_odd_things(struct gyre_stack *stack)
@@ -145,192 +123,172 @@ static int log_odd_things_with_errno(struct gyre_stack *stack)
 static const struct gyre_class odd_class = { .name = "odd",
 					     .behaviour.notice = log_odd_things_with_errno };
 
-Test(actor_log, reads_errno_and_leaves_it_alone_and_takes_no_format_for_nothing)
+KIT_TEST_WITH(actor_log, reads_errno_and_leaves_it_alone_and_takes_no_format_for_nothing, &warnings)
 {
-	struct gyre_address odd;
+	struct gyre_address odd = puppet_spawn(test, &odd_class, 0);
 
-	open_model(1, GYRE_LOG_WARNING);
-	odd = model_spawn(&odd_class, 0);
-	have_logged(odd, 1);
-	cr_expect_eq(count, 1);
+	have_logged(test, odd, 1);
+	cr_expect_eq(heard.count, 1);
 	expect_line(0, "actor odd ", odd, ": it is Not a directory");
 	cr_expect_eq(error_after, ENOTDIR);
-	model_close();
 }
 
-Test(actor_log, leaves_errno_alone_when_a_line_is_dropped_or_left_out)
+KIT_TEST_WITH(actor_log, leaves_errno_alone_when_a_line_is_dropped_or_left_out, &warnings)
 {
-	struct gyre_address shop;
+	struct gyre_address shop = puppet_spawn(test, &shop_class, 0);
 
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
 	error_before = ENOTTY;
-	have_logged(shop, 2 * MODEL_LOG_LINES_MAX);
+	have_logged(test, shop, 2 * LINES_MAX);
 	cr_expect_eq(error_after, ENOTTY);
 	level = GYRE_LOG_DEBUG;
-	have_logged(shop, 1);
+	have_logged(test, shop, 1);
 	cr_expect_eq(error_after, ENOTTY);
-	model_close();
 }
 
-Test(actor_log, makes_one_line_of_a_peers_bytes)
+KIT_TEST_WITH(actor_log, makes_one_line_of_a_peers_bytes, &warnings)
 {
-	struct gyre_address shop;
+	struct gyre_address shop = puppet_spawn(test, &shop_class, 0);
 
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
 	words = "he says: x\n[error] actor bank: \x1b[2J";
-	have_logged(shop, 1);
-	cr_expect_eq(count, 1);
+	have_logged(test, shop, 1);
+	cr_expect_eq(heard.count, 1);
 	expect_line(0, "actor shop ", shop, ": he says: x\\n[error] actor bank: \\x1b[2J 0");
-	model_close();
 }
 
-Test(actor_log, marks_a_line_that_is_too_long)
+KIT_TEST_WITH(actor_log, marks_a_line_that_is_too_long, &warnings)
 {
 	char text[LONG_BYTES];
 
-	open_model(1, GYRE_LOG_WARNING);
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	words = text;
-	have_logged(model_spawn(&shop_class, 0), 1);
-	cr_expect_eq(strlen(lines[0]), 1023);
-	cr_expect_str_eq(lines[0] + 1019, "x...");
-	cr_expect_eq(strncmp(lines[0], "actor shop [0:", 14), 0, "%s", lines[0]);
-	model_close();
+	have_logged(test, puppet_spawn(test, &shop_class, 0), 1);
+	cr_expect_eq(strlen(heard_line(0)), 1023);
+	cr_expect_str_eq(heard_line(0) + 1019, "x...");
+	cr_expect_eq(strncmp(heard_line(0), "actor shop [0:", 14), 0, "%s", heard_line(0));
 }
 
 static const char dropped_100[] = "actor shop: 100 lines were dropped: at most 5 a second are "
 				  "logged; log less, or raise log_lines_max";
 
-Test(actor_log, of_a_class_holds_back_what_is_over_its_limit_and_tells_within_a_second)
+static void log_too_much_and_wait(struct gyre_test *test, void *arg)
 {
-	open_model(1, GYRE_LOG_WARNING);
-	have_logged(model_spawn(&shop_class, 0), MODEL_LOG_LINES_MAX + 100);
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX);
-	model_advance(GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_str_eq(lines[count - 1], dropped_100);
-	cr_expect_eq(levels[count - 1], GYRE_LOG_WARNING);
-	model_close();
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1, "it is told once");
+	(void)arg;
+	have_logged(test, puppet_spawn(test, &shop_class, 0), LINES_MAX + 100);
+	cr_expect_eq(heard.count, LINES_MAX);
+	gyre_test_advance(test, GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
+	cr_expect_eq(heard.count, LINES_MAX + 1);
+	cr_expect_str_eq(heard_last(), dropped_100);
+	cr_expect_eq(heard.levels[heard.count - 1], GYRE_LOG_WARNING);
 }
 
-Test(actor_log, tells_of_dropped_lines_before_the_next_line_that_is_logged)
+Test(actor_log, of_a_class_holds_back_what_is_over_its_limit_and_tells_within_a_second)
 {
-	struct gyre_address shop;
+	kit_play(log_too_much_and_wait, &warnings);
+	cr_expect_eq(heard.count, LINES_MAX + 1, "it is told once");
+}
 
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
-	have_logged(shop, MODEL_LOG_LINES_MAX + 100);
-	/* The clock goes on, and no timer has been looked at. */
-	model.now_ns += GYRE_SECONDS(2);
-	model.homes.homes[0].loop.clock.arg = &model;
-	gy_timer_stop(&model.home[0].loop.wheel, &model.home[0].unlogged_timer);
-	have_logged(shop, 1);
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 2);
-	cr_expect_str_eq(lines[count - 2], dropped_100);
-	expect_line(count - 1, "actor shop ", shop, ": words 0");
-	model_close();
+static struct gyre_test *running;
+
+/* No timer runs between the last two lines. */
+static int log_much_and_once_more(struct gyre_stack *stack)
+{
+	(void)log_words(stack);
+	gyre_test_advance(running, GYRE_SECONDS(2));
+	times = 1;
+	return log_words(stack);
+}
+
+static const struct gyre_class slow_shop_class = { .name = "shop",
+						   .behaviour.notice = log_much_and_once_more };
+
+KIT_TEST_WITH(actor_log, tells_of_dropped_lines_before_the_next_line_that_is_logged, &warnings)
+{
+	struct gyre_address shop = puppet_spawn(test, &slow_shop_class, 0);
+
+	running = test;
+	have_logged(test, shop, LINES_MAX + 100);
+	gyre_test_advance(test, GYRE_SECONDS(2));
+	cr_expect_eq(heard.count, LINES_MAX + 2);
+	cr_expect_str_eq(heard_line(heard.count - 2), dropped_100);
+	expect_line(heard.count - 1, "actor shop ", shop, ": words 0");
+}
+
+static void log_too_much(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	have_logged(test, puppet_spawn(test, &shop_class, 0), LINES_MAX + 100);
+	cr_expect_eq(heard.count, LINES_MAX);
 }
 
 Test(actor_log, tells_of_dropped_lines_at_the_end)
 {
-	open_model(1, GYRE_LOG_WARNING);
-	have_logged(model_spawn(&shop_class, 0), MODEL_LOG_LINES_MAX + 100);
-	model_close();
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_str_eq(lines[count - 1], dropped_100);
+	kit_play(log_too_much, &warnings);
+	cr_expect_eq(heard.count, LINES_MAX + 1);
+	cr_expect_str_eq(heard_last(), dropped_100);
 }
 
 Test(actor_log, tells_of_dropped_errors_where_only_errors_are_logged)
 {
-	open_model(1, GYRE_LOG_ERROR);
 	level = GYRE_LOG_ERROR;
-	have_logged(model_spawn(&shop_class, 0), MODEL_LOG_LINES_MAX + 100);
-	model_close();
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_eq(levels[count - 1], GYRE_LOG_ERROR);
-	cr_expect_str_eq(lines[count - 1], dropped_100);
+	heard.errors_are_right = true;
+	kit_play(log_too_much, &errors);
+	cr_expect_eq(heard.count, LINES_MAX + 1);
+	cr_expect_eq(heard.levels[heard.count - 1], GYRE_LOG_ERROR);
+	cr_expect_str_eq(heard_last(), dropped_100);
+}
+
+static void log_on_both_loops(struct gyre_test *test, void *arg)
+{
+	(void)arg;
+	have_logged(test, puppet_spawn(test, &shop_class, 0), LINES_MAX);
+	have_logged(test, puppet_spawn(test, &shop_class, 1), LINES_MAX);
+	cr_expect_eq(heard.count, LINES_MAX);
 }
 
 Test(actor_log, has_one_limit_for_a_class_on_all_loops)
 {
-	open_model(2, GYRE_LOG_WARNING);
-	have_logged(model_spawn(&shop_class, 0), MODEL_LOG_LINES_MAX);
-	have_logged(model_spawn(&shop_class, 1), MODEL_LOG_LINES_MAX);
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX);
-	model_close();
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	cr_expect_not_null(strstr(lines[count - 1], "shop: 5 lines were dropped"), "%s",
-			   lines[count - 1]);
+	kit_play(log_on_both_loops, &warnings);
+	cr_expect_eq(heard.count, LINES_MAX + 1);
+	cr_expect_not_null(strstr(heard_last(), "shop: 5 lines were dropped"), "%s", heard_last());
 }
 
-Test(actor_log, of_one_class_leaves_room_for_another_and_for_the_runtime)
+KIT_TEST_WITH(actor_log, of_one_class_leaves_room_for_another_and_for_the_runtime, &warnings)
 {
+	struct gyre_probe *probe = gyre_probe_create(test);
 	struct gyre_address shop;
 	struct gyre_address bank;
 
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
-	bank = model_spawn(&bank_class, 0);
-	have_logged(shop, MODEL_LOG_LINES_MAX + 100);
-	have_logged(bank, 1);
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 1);
-	expect_line(count - 1, "actor bank ", bank, ": words 0");
-	gy_class_warn(&model.home[0], model_house(shop)->class_info, "is %s", "warned of");
-	cr_expect_eq(count, MODEL_LOG_LINES_MAX + 2);
-	cr_expect_str_eq(lines[count - 1], "actor shop: is warned of");
-	model_close();
+	shop = puppet_spawn(test, &shop_class, 0);
+	bank = puppet_spawn(test, &bank_class, 0);
+	have_logged(test, shop, LINES_MAX + 100);
+	have_logged(test, bank, 1);
+	cr_expect_eq(heard.count, LINES_MAX + 1);
+	expect_line(heard.count - 1, "actor bank ", bank, ": words 0");
+	/* What gyre says of it. */
+	(void)gyre_probe_ask(probe, shop, gyre_test_new(test, number, 1), 0);
+	(void)gyre_probe_expect_failure(probe, -ENOSYS, GYRE_MILLISECONDS(1));
+	(void)gyre_test_expect_dead_letter(test, number, GYRE_DROP_UNHANDLED, 0);
+	cr_expect_eq(heard.count, LINES_MAX + 2);
+	cr_expect_not_null(strstr(heard_last(), "actor shop: its behaviour has no handler"), "%s",
+			   heard_last());
+}
+
+static void log_in_two_seconds(struct gyre_test *test, void *arg)
+{
+	struct gyre_address shop = puppet_spawn(test, &shop_class, 0);
+
+	(void)arg;
+	have_logged(test, shop, LINES_MAX);
+	gyre_test_advance(test, GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
+	have_logged(test, shop, LINES_MAX);
+	cr_expect_eq(heard.count, 2 * LINES_MAX);
 }
 
 Test(actor_log, logs_again_in_the_next_second)
 {
-	struct gyre_address shop;
-
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
-	have_logged(shop, MODEL_LOG_LINES_MAX);
-	model_advance(GYRE_SECONDS(1) + GYRE_MILLISECONDS(2));
-	have_logged(shop, MODEL_LOG_LINES_MAX);
-	cr_expect_eq(count, 2 * MODEL_LOG_LINES_MAX);
-	model_close();
-	cr_expect_eq(count, 2 * MODEL_LOG_LINES_MAX, "nothing was dropped");
-}
-
-Test(actor_log, has_a_log_for_each_name_of_a_handler_up_to_a_limit)
-{
-	static char names[GY_HANDLER_LOGS_MAX + 1][16];
-	struct gy_class_log *log;
-
-	open_model(1, GYRE_LOG_WARNING);
-	for (uint32_t i = 0; i <= GY_HANDLER_LOGS_MAX; i++) {
-		(void)snprintf(names[i], sizeof(names[i]), "handler-%u", i);
-		log = gy_handler_log_get(&model.home[0], names[i]);
-		cr_assert_eq(log == NULL, i == GY_HANDLER_LOGS_MAX, "handler %u", i);
-	}
-	log = gy_handler_log_get(&model.home[0], names[0]);
-	cr_assert_not_null(log, "those that have one keep it");
-	while (gy_class_log_admit(&model.home[0], log)) {
-	}
-	model_close();
-	cr_expect_eq(count, 1);
-	cr_expect_eq(strncmp(lines[0], "handler handler-0: 1 lines were dropped", 39), 0, "%s",
-		     lines[0]);
-}
-
-Test(actor_log, of_a_handler_is_not_that_of_a_class_of_its_name)
-{
-	struct gyre_address shop;
-	struct gy_class_log *log;
-
-	open_model(1, GYRE_LOG_WARNING);
-	shop = model_spawn(&shop_class, 0);
-	log = gy_handler_log_get(&model.home[0], "shop");
-	cr_assert_not_null(log);
-	cr_expect_neq(log, model_house(shop)->class_info->log);
-	model_close();
+	kit_play(log_in_two_seconds, &warnings);
+	cr_expect_eq(heard.count, 2 * LINES_MAX, "nothing was dropped");
 }
 
 /* ---- addresses ---- */
