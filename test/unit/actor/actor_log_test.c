@@ -16,11 +16,10 @@ struct number {
 GYRE_MESSAGE(number, 0x1001);
 
 /* At most LINES_MAX of a class in a second. */
-#define LOGGED_FROM(LEVEL)                                                           \
-	{                                                                            \
-		.loops = 2, .log = hear_line, .log_level = (LEVEL),                  \
-		.log_buffer_bytes = GYRE_LOG_UNBUFFERED, .log_lines_max = LINES_MAX, \
-		.stall_ns = GYRE_STALL_NEVER,                                        \
+#define LOGGED_FROM(LEVEL)                                                            \
+	{                                                                             \
+		.loops = 2, .log_lines_max = LINES_MAX, .stall_ns = GYRE_STALL_NEVER, \
+		HEARD_FROM(LEVEL),                                                    \
 	}
 
 static const struct gyre_system_options warnings = LOGGED_FROM(GYRE_LOG_WARNING);

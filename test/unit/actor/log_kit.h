@@ -22,7 +22,10 @@ struct heard {
 /* Of this process, which is that of one test. */
 extern struct heard heard;
 
-/* For options of systems, with GYRE_LOG_UNBUFFERED: so the test has heard what has happened. */
+/* In options of a system: lines of a level and graver are heard when they are logged. */
+#define HEARD_FROM(LEVEL) \
+	.log = hear_line, .log_level = (LEVEL), .log_buffer_bytes = GYRE_LOG_UNBUFFERED
+
 void hear_line(const struct gyre_log_line *line, void *arg);
 /* A line of those that are kept, by its number from 0, and the last one. */
 const char *heard_line(uint32_t number);

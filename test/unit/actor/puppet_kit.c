@@ -6,10 +6,7 @@
 
 #include <gyre/watch.h>
 
-const struct gyre_system_options two_loops = { .loops = 2,
-					       .log = hear_line,
-					       .log_level = GYRE_LOG_WARNING,
-					       .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
+const struct gyre_system_options two_loops = { .loops = 2, HEARD_FROM(GYRE_LOG_WARNING) };
 
 struct gyre_address puppet_spawn(struct gyre_test *test, const struct gyre_class *class,
 				 uint32_t loop)

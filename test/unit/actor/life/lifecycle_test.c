@@ -141,9 +141,7 @@ static void expect_all_lost(struct gyre_test *test, enum gyre_drop reason)
 
 static const struct gyre_system_options losing = { .loops = 2,
 						   .dead_letter = lose,
-						   .log = hear_line,
-						   .log_level = GYRE_LOG_WARNING,
-						   .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
+						   HEARD_FROM(GYRE_LOG_WARNING) };
 
 KIT_TEST_WITH(lifecycle, makes_what_waits_of_each_kind_a_dead_letter_of_a_stopped_actor, &losing)
 {

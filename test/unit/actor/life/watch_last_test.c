@@ -1,30 +1,30 @@
 /*
  * Death watch tells of an end after the last mail of the actor that has ended, however long that
- * mail has to wait at the watcher. The actors live in a model, whose runs are short: what is more
- * than a run may handle stays for the next one.
+ * mail has to wait at the watcher. All actors are on one loop, and their runs are short: what is
+ * more than a run may handle stays for the next one.
  *
  * The watcher leaves a trace: T for the event of an end, the letters that it is told, those that it
  * is asked, and ! for an ask of its own that has failed, = for one that was answered.
  */
-#include <gyre/batch.h>
-#include <gyre/behaviour.h>
-#include <gyre/watch.h>
+#include "actor/puppet_kit.h"
 
 #include <string.h>
 
-#include "actor/model.h"
+#include <gyre/batch.h>
+#include <gyre/behaviour.h>
+#include <gyre/counters.h>
+#include <gyre/timer.h>
+#include <gyre/watch.h>
 
-#include "actor/house_extra.h"
-#include "actor/life/graceful_stop.h"
-#include "actor/life/watch.h"
-#include "actor/mail/mailbox.h"
-#include "actor/steal_actor.h"
+#include "fixture.h"
 
-enum { BUDGET = 4, ASKS = 10, MANY = 1000, BACKLOG = 100000, THIEF = 1 };
+enum { BUDGET = 4, ASKS = 10 };
 
-TestSuite(watch_last, .timeout = 60);
+static const struct gyre_system_options one_loop = { .loops = 1,
+						     .run_budget = BUDGET,
+						     HEARD_FROM(GYRE_LOG_WARNING) };
 
-static const uint64_t wait_ns = GYRE_MILLISECONDS(10);
+static const uint64_t wait_ns = GYRE_MILLISECONDS(100);
 
 static struct gyre_address watcher;
 static struct gyre_address target;
@@ -46,7 +46,7 @@ static int hear(struct gyre_stack *stack)
 		trace(gyre_message(stack, gyre_mailbox_mark)->high ? 'H' : 'L');
 		return gyre_return(stack);
 	}
-	expect(gyre_message(stack, gyre_terminated) != NULL);
+	cr_assert(gyre_message(stack, gyre_terminated) != NULL);
 	told++;
 	trace('T');
 	return gyre_return(stack);
@@ -91,13 +91,13 @@ static int note_letter(struct gyre_stack *stack, char what)
 		}
 		return gyre_return(stack);
 	case 'U':
-		expect(gyre_unstash(stack, GYRE_UNSTASH_ALL) == 1);
+		cr_assert(gyre_unstash(stack, GYRE_UNSTASH_ALL) == 1);
 		break;
 	case 'E':
-		expect(gyre_unwatch(stack, target) == 0);
+		cr_assert(gyre_unwatch(stack, target) == 0);
 		break;
 	case 'N':
-		expect(gyre_become(stack, &anew) == 0);
+		cr_assert(gyre_become(stack, &anew) == 0);
 		break;
 	default:
 		break;
@@ -144,20 +144,38 @@ static struct gyre_class watcher_class = {
 
 /* ---- the script ---- */
 
+static bool ended; /* the target */
+
+static void note_end(void *state)
+{
+	(void)state;
+	ended = true;
+}
+
+static const struct gyre_class target_class = {
+	.name = "target",
+	.state_bytes = 1,
+	.frame_bytes = sizeof(struct puppet_frame),
+	.behaviour = { .notice = puppet_run },
+	.clean = note_end,
+};
+
+static struct gyre_address other;
+static struct gyre_probe *probe;
+
 static int begin_watch(struct gyre_stack *stack)
 {
-	expect(gyre_watch(stack, target) == 0);
+	cr_assert_eq(gyre_watch(stack, target), 0);
 	return gyre_return(stack);
 }
 
-static void open_with(uint32_t loops)
+static void open_with(struct gyre_test *test, const struct gyre_class *class)
 {
-	model_home_options.run_budget = BUDGET;
-	model_open(loops);
-	target = model_spawn(&puppet_class, 0);
-	watcher = model_spawn(&watcher_class, 0);
-	model_call(watcher, begin_watch);
-	model_settle();
+	probe = gyre_probe_create(test);
+	target = puppet_spawn(test, class, 0);
+	other = puppet_spawn(test, &puppet_class, 0);
+	watcher = puppet_spawn(test, &watcher_class, 0);
+	puppet_call(test, watcher, begin_watch);
 }
 
 static void tell_all(struct gyre_stack *stack, const char *letters)
@@ -167,127 +185,171 @@ static void tell_all(struct gyre_stack *stack, const char *letters)
 	}
 }
 
-static const char *last_words;
+static const char *words;
+
+static int say(struct gyre_stack *stack)
+{
+	tell_all(stack, words);
+	return gyre_return(stack);
+}
+
+/* All in one run of another actor. */
+static void put(struct gyre_test *test, const char *letters)
+{
+	words = letters;
+	puppet_call(test, other, say);
+}
 
 /* The last that the target does, in one run. */
 static int say_and_end(struct gyre_stack *stack)
 {
-	tell_all(stack, last_words);
+	tell_all(stack, words);
 	return gyre_stop(stack, gyre_self(stack));
 }
 
-static void end_saying(const char *words)
+static void end_saying(struct gyre_test *test, const char *letters)
 {
-	last_words = words;
-	model_call(target, say_and_end);
-}
-
-static void put(const char *letters)
-{
-	for (; *letters != 0; letters++) {
-		model_put(watcher, GY_LANE_NOTICE, (uint64_t)*letters);
-	}
+	words = letters;
+	puppet_call(test, target, say_and_end);
 }
 
 static gyre_handler_fn deed;
 
-/* Runs between the runs of the watcher, until an end waits there. */
-static int wait_until_held(struct gyre_stack *stack)
+static uint32_t letters_handled(void)
 {
-	if (told == 0 && model_house(watcher)->extra->watch->held == 0) {
-		return gyre_notify(stack, gyre_self(stack), gyre_new(stack, call, wait_until_held));
+	uint32_t count = 0;
+
+	for (const char *at = traced; *at != 0; at++) {
+		count += *at >= 'a' && *at <= 'k';
 	}
+	return count;
+}
+
+/* Runs between the runs of the watcher, until it has had its second one: by then it has seen the
+ * end, and goes on with the letters before it. */
+static int wait_for_end(struct gyre_stack *stack)
+{
+	if (!ended || letters_handled() <= BUDGET) {
+		return gyre_notify(stack, gyre_self(stack), gyre_new(stack, call, wait_for_end));
+	}
+	cr_assert_eq(told, 0);
 	return deed(stack);
 }
 
-/* The target ends, and another does something when that stands among the notices. */
-static void end_saying_and_then(const char *words, gyre_handler_fn then)
+static int call_both(struct gyre_stack *stack, void *arg)
 {
-	struct gyre_address other = model_spawn(&puppet_class, 0);
+	(void)arg;
+	(void)gyre_notify(stack, target, gyre_new(stack, call, say_and_end));
+	return gyre_notify(stack, other, gyre_new(stack, call, wait_for_end));
+}
 
+/* The target ends, and another does something while the watcher handles what was said before. */
+static void end_saying_and_then(struct gyre_test *test, const char *letters, gyre_handler_fn then)
+{
+	words = letters;
 	deed = then;
-	end_saying(words);
-	model_call(other, wait_until_held);
-	model_settle();
+	cr_assert_eq(gyre_probe_do(probe, call_both, NULL), 0);
+	settle(test);
 }
 
 static int say_more(struct gyre_stack *stack)
 {
-	expect(told == 0);
 	tell_all(stack, "xyz");
 	return gyre_return(stack);
 }
 
-/* Nothing is left of an end that has passed. */
-static void assert_plain(void)
+static void expect_lost(struct gyre_test *test, enum gyre_drop reason, uint32_t count)
 {
-	const struct gy_house *house = model_house(watcher);
-
-	cr_assert_eq(house->passed_over, 0);
-	cr_assert_eq(house->plain, house->class_info->plain);
-	cr_assert_eq(house->extra->watch->held, 0);
-	cr_assert_eq(house->replies, 0);
-	cr_assert_eq(house->events, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		(void)gyre_test_expect_dead_letter(test, number, reason, 0);
+	}
 }
 
-static void close_with(const char *expected)
+static uint64_t dropped(struct gyre_test *test, enum gyre_drop reason)
 {
-	cr_assert_str_eq(traced, expected);
-	assert_plain();
-	model_close();
+	struct gyre_counters counters;
+
+	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
+	return counters.dropped[reason];
 }
 
 /* ---- more than a run may handle ---- */
 
-Test(watch_last, comes_after_more_notices_than_a_run_may_handle)
+KIT_TEST_WITH(watch_last, comes_after_more_notices_than_a_run_may_handle, &one_loop)
 {
-	open_with(1);
-	end_saying("abcdefghijk");
-	model_settle();
-	close_with("abcdefghijkT");
+	open_with(test, &target_class);
+	end_saying(test, "abcdefghijk");
+	cr_assert_str_eq(traced, "abcdefghijkT");
 }
 
-Test(watch_last, comes_before_what_arrives_while_it_waits)
+KIT_TEST_WITH(watch_last, comes_before_what_arrives_while_it_waits, &one_loop)
 {
-	open_with(1);
-	end_saying_and_then("abcdefghijk", say_more);
-	close_with("abcdefghijkTxyz");
+	open_with(test, &target_class);
+	end_saying_and_then(test, "abcdefghijk", say_more);
+	cr_assert_str_eq(traced, "abcdefghijkTxyz");
 }
 
-static int ask_and_end(struct gyre_stack *stack)
+static int ask_and_end(struct gyre_stack *stack, void *arg)
 {
+	(void)arg;
 	for (uint64_t i = 0; i < ASKS; i++) {
-		model_put(watcher, GY_LANE_ASK, 'a' + i);
+		cr_assert_eq(gyre_probe_ask(probe, watcher, gyre_new(stack, number, 'a' + i), 0),
+			     0);
 	}
-	tell_all(stack, "123456");
-	return gyre_stop(stack, gyre_self(stack));
+	return gyre_notify(stack, target, gyre_new(stack, call, say_and_end));
 }
 
-Test(watch_last, comes_after_more_asks_and_notices_than_a_run_may_handle)
+static void expect_answers(void)
 {
-	open_with(1);
-	model_call(target, ask_and_end);
-	model_settle();
+	for (uint32_t i = 0; i < ASKS; i++) {
+		(void)gyre_probe_expect(probe, number, 0);
+	}
+}
+
+KIT_TEST_WITH(watch_last, comes_after_more_asks_and_notices_than_a_run_may_handle, &one_loop)
+{
+	open_with(test, &target_class);
+	words = "123456";
+	cr_assert_eq(gyre_probe_do(probe, ask_and_end, NULL), 0);
+	settle(test);
 	cr_assert_eq(traced[strlen(traced) - 1], 'T', "%s", traced);
 	cr_assert_eq(strlen(traced), ASKS + 6 + 1);
-	assert_plain();
-	model_close();
+	expect_answers();
 }
 
-static struct gyre_address asked;
-static uint32_t answers;
-static uint32_t fails_at; /* that answer; 0 for none */
-
-/* The watcher asks, each ask with a stack of its own. */
-static int ask_it(struct gyre_stack *stack)
+/* The target has its last run before the watcher runs: what ends first runs first. */
+static int end_at_date(struct gyre_stack *stack)
 {
-	struct puppet_frame *frame = puppet_frame(stack);
-
 	GYRE_BEGIN(stack);
-	GYRE_AWAIT(stack, gyre_ask(stack, asked, gyre_new(stack, number, 1), 0, &frame->future));
-	trace(gyre_future_error(&frame->future) == 0 ? '=' : '!');
-	return ++answers == fails_at ? gyre_throw(stack, -EIO) : gyre_return(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, wait_ns, &puppet_frame(stack)->future));
+	return gyre_stop(stack, gyre_self(stack));
 	GYRE_END(stack);
+}
+
+static int wait_for_date(struct gyre_stack *stack)
+{
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_sleep(stack, wait_ns, &puppet_frame(stack)->future));
+	trace('=');
+	GYRE_END(stack);
+}
+
+static int call_all(struct gyre_stack *stack, void *arg)
+{
+	(void)arg;
+	(void)gyre_notify(stack, target, gyre_new(stack, call, end_at_date));
+	for (uint32_t i = 0; i < ASKS; i++) {
+		(void)gyre_notify(stack, watcher, gyre_new(stack, call, wait_for_date));
+	}
+	return 0;
+}
+
+KIT_TEST_WITH(watch_last, comes_after_more_replies_than_a_run_may_handle, &one_loop)
+{
+	open_with(test, &target_class);
+	cr_assert_eq(gyre_probe_do(probe, call_all, NULL), 0);
+	gyre_test_advance(test, 2 * wait_ns);
+	cr_assert_str_eq(traced, "==========T");
 }
 
 static int never_answer(struct gyre_stack *stack)
@@ -303,161 +365,130 @@ static const struct gyre_class silent_class = {
 	.behaviour.ask = never_answer,
 };
 
-/* The watcher waits for answers of the target, or of another. */
-static void open_and_ask(bool other)
+/* The watcher asks, each ask with a stack of its own. */
+static int ask_target(struct gyre_stack *stack)
 {
-	model_home_options.run_budget = BUDGET;
-	model_open(1);
-	asked = model_spawn(&silent_class, 0);
-	target = other ? model_spawn(&puppet_class, 0) : asked;
-	watcher = model_spawn(&watcher_class, 0);
-	model_call(watcher, begin_watch);
+	struct puppet_frame *frame = puppet_frame(stack);
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack, gyre_ask(stack, target, gyre_new(stack, number, 1), 0, &frame->future));
+	trace(gyre_future_error(&frame->future) == 0 ? '=' : '!');
+	GYRE_END(stack);
+}
+
+static void open_and_ask(struct gyre_test *test)
+{
+	open_with(test, &silent_class);
 	for (uint32_t i = 0; i < ASKS; i++) {
-		model_call(watcher, ask_it);
+		puppet_call(test, watcher, ask_target);
 	}
-	model_settle();
-}
-
-/* The target has its last run before the watcher runs. */
-static void end_and_answer_all(void)
-{
-	gy_house_request_stop(model_house(target), 0);
-	for (uint32_t i = 0; i < ASKS; i++) {
-		model_answer(watcher, GY_LANE_REPLY, model_ask_id(watcher, i));
-	}
-	model_settle();
-}
-
-Test(watch_last, comes_after_more_replies_than_a_run_may_handle)
-{
-	open_and_ask(true);
-	end_and_answer_all();
-	close_with("==========T");
-}
-
-static int wait_in_restart(struct gyre_stack *stack)
-{
-	return wait_a_while(stack, 'r', 'R');
-}
-
-/* It waits among the replies when it may not be told. */
-Test(watch_last, waits_for_the_end_of_a_restart_hook_behind_replies)
-{
-	watcher_class.restart = wait_in_restart;
-	fails_at = BUDGET + 2;
-	open_and_ask(true);
-	end_and_answer_all();
-	cr_assert_str_eq(traced, "======r====");
-	cr_assert_eq(model_house(watcher)->extra->watch->held, 0);
-	cr_assert_eq(model_house(watcher)->events, 1);
-	model_advance(wait_ns);
-	close_with("======r====RT");
 }
 
 /* Of asks that the target leaves without an answer. */
-Test(watch_last, comes_after_more_exceptions_than_a_run_may_handle)
+KIT_TEST_WITH(watch_last, comes_after_more_exceptions_than_a_run_may_handle, &one_loop)
 {
-	open_and_ask(false);
-	gy_house_request_stop(model_house(target), 0);
-	model_settle();
-	close_with("!!!!!!!!!!T");
+	open_and_ask(test);
+	puppet_stop(test, target);
+	cr_assert_str_eq(traced, "!!!!!!!!!!T");
 }
 
-Test(watch_last, passes_through_all_lanes_that_hold_mail)
+static int fill_and_stop(struct gyre_stack *stack, void *arg)
 {
-	open_and_ask(false);
+	(void)arg;
 	for (uint64_t i = 0; i < ASKS; i++) {
-		model_put(watcher, GY_LANE_ASK, 'a' + i);
-		model_put(watcher, GY_LANE_NOTICE, 'A' + 24 + i % 2);
+		cr_assert_eq(gyre_probe_ask(probe, watcher, gyre_new(stack, number, 'a' + i), 0),
+			     0);
+		(void)gyre_notify(stack, watcher, gyre_new(stack, number, 'X' + i % 2));
 	}
-	gy_house_request_stop(model_house(target), 0);
-	model_settle();
+	return gyre_stop(stack, target);
+}
+
+KIT_TEST_WITH(watch_last, passes_through_all_lanes_that_hold_mail, &one_loop)
+{
+	open_and_ask(test);
+	cr_assert_eq(gyre_probe_do(probe, fill_and_stop, NULL), 0);
+	settle(test);
 	cr_assert_eq(strchr(traced, 'T') > strrchr(traced, '!'), true, "%s", traced);
 	cr_assert_eq(strlen(traced), 3 * ASKS + 1);
-	assert_plain();
-	model_close();
+	expect_answers();
 }
 
 /* ---- closed lanes ---- */
 
-Test(watch_last, comes_after_what_waits_behind_a_barrier)
+KIT_TEST_WITH(watch_last, comes_after_what_waits_behind_a_barrier, &one_loop)
 {
 	watcher_class.barrier = is_barrier;
-	open_with(1);
-	put("B");
-	end_saying("abc");
-	model_settle();
+	open_with(test, &target_class);
+	put(test, "B");
+	end_saying(test, "abc");
 	cr_assert_str_eq(traced, "B");
-	model_advance(wait_ns);
-	close_with("BbabcT");
+	gyre_test_advance(test, wait_ns);
+	cr_assert_str_eq(traced, "BbabcT");
 }
 
-Test(watch_last, does_not_wait_for_a_barrier_that_nothing_waits_behind)
+KIT_TEST_WITH(watch_last, does_not_wait_for_a_barrier_that_nothing_waits_behind, &one_loop)
 {
 	watcher_class.barrier = is_barrier;
-	open_with(1);
-	put("B");
-	end_saying("");
-	model_settle();
+	open_with(test, &target_class);
+	put(test, "B");
+	end_saying(test, "");
 	cr_assert_str_eq(traced, "BT");
-	model_advance(wait_ns);
-	close_with("BTb");
+	gyre_test_advance(test, wait_ns);
+	cr_assert_str_eq(traced, "BTb");
 }
 
-Test(watch_last, comes_after_what_waits_for_a_delayed_restart)
+KIT_TEST_WITH(watch_last, comes_after_what_waits_for_a_delayed_restart, &one_loop)
 {
 	watcher_class.restart_delay_ns = wait_ns;
-	open_with(1);
-	end_saying("aFbcdefghijk");
-	model_settle();
+	open_with(test, &target_class);
+	end_saying(test, "aFbcdefghijk");
 	cr_assert_str_eq(traced, "aF");
-	model_advance(wait_ns);
-	close_with("aFbcdefghijkT");
+	gyre_test_advance(test, wait_ns);
+	cr_assert_str_eq(traced, "aFbcdefghijkT");
+}
+
+static int end_after_xyz(struct gyre_stack *stack, void *arg)
+{
+	(void)arg;
+	(void)gyre_notify(stack, target, gyre_new(stack, call, say_and_end));
+	tell_all(stack, "xyz");
+	return 0;
 }
 
 /* The restart begins when the end stands among the notices already. */
-Test(watch_last, keeps_its_place_over_a_restart)
+KIT_TEST_WITH(watch_last, keeps_its_place_over_a_restart, &one_loop)
 {
 	watcher_class.restart_delay_ns = wait_ns;
-	open_with(1);
-	end_saying("abcdefghijkF");
-	put("xyz");
-	model_settle();
+	open_with(test, &target_class);
+	words = "abcdefghijkF";
+	cr_assert_eq(gyre_probe_do(probe, end_after_xyz, NULL), 0);
+	settle(test);
 	cr_assert_str_eq(traced, "xyzabcdefghijkF");
-	model_advance(wait_ns);
-	close_with("xyzabcdefghijkFT");
+	gyre_test_advance(test, wait_ns);
+	cr_assert_str_eq(traced, "xyzabcdefghijkFT");
 }
 
 /* ---- the front ---- */
 
-Test(watch_last, comes_after_what_was_laid_aside_and_is_brought_back_in_the_same_run)
+KIT_TEST_WITH(watch_last, comes_after_what_was_laid_aside_and_is_brought_back_in_the_same_run,
+	      &one_loop)
 {
-	open_with(1);
-	end_saying("SUb");
-	model_settle();
-	close_with("SUsbT");
+	open_with(test, &target_class);
+	end_saying(test, "SUb");
+	cr_assert_str_eq(traced, "SUsbT");
 }
 
 /* ---- bounds ---- */
 
-static void kill(struct gyre_address *actors, uint32_t count)
+static void spawn_watched(struct gyre_test *test, struct gyre_address *actors, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		gy_house_request_stop(model_house(actors[i]), 0);
-	}
-	model_settle();
-}
-
-static void spawn_watched(struct gyre_address *actors, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		target = actors[i] = model_spawn(&puppet_class, 0);
-		model_call(watcher, begin_watch);
-		model_settle();
+		target = actors[i] = puppet_spawn(test, &puppet_class, 0);
+		puppet_call(test, watcher, begin_watch);
 	}
 }
 
-Test(watch_last, takes_no_room_in_a_bounded_mailbox)
+KIT_TEST_WITH(watch_last, takes_no_room_in_a_bounded_mailbox, &one_loop)
 {
 	struct gyre_address others[8];
 
@@ -465,288 +496,172 @@ Test(watch_last, takes_no_room_in_a_bounded_mailbox)
 	watcher_class.mailbox_limit = 6;
 	watcher_class.mailbox_high = 5;
 	watcher_class.mailbox_low = 1;
-	open_with(1);
-	spawn_watched(others, 8);
-	put("B");
-	model_settle();
-	put("abcd");
-	kill(others, 8);
-	cr_assert_eq(model_house(watcher)->extra->watch->held, 8);
-	cr_assert_eq(model_house(watcher)->waiting, 4);
+	open_with(test, &target_class);
+	spawn_watched(test, others, 8);
+	put(test, "B");
+	put(test, "abcd");
+	for (uint32_t i = 0; i < 8; i++) {
+		puppet_stop(test, others[i]);
+	}
 	cr_assert_str_eq(traced, "B", "four are not many");
-	put("e");
-	model_settle();
+	put(test, "e");
 	cr_assert_str_eq(traced, "BH");
-	put("fg");
-	cr_assert_eq(model.lost[GYRE_DROP_MAILBOX_FULL], 1);
-	cr_assert_eq(model_house(watcher)->waiting, 6);
-	model_advance(wait_ns);
-	cr_assert_eq(model_house(watcher)->waiting, 0);
-	close_with("BHbabcdTTTTTTTTefL");
-}
-
-Test(watch_last, is_not_counted_where_counting_begins_while_it_waits)
-{
-	watcher_class.barrier = is_barrier;
-	open_with(1);
-	put("B");
-	end_saying("abc");
-	model_settle();
-	gy_house_start_counting(model_house(watcher));
-	cr_assert_eq(model_house(watcher)->waiting, 3);
-	model_advance(wait_ns);
-	cr_assert_eq(model_house(watcher)->waiting, 0);
-	cr_assert_str_eq(traced, "BbabcT");
-	cr_assert_not(model_house(watcher)->plain);
-	model_close();
+	put(test, "fg");
+	expect_lost(test, GYRE_DROP_MAILBOX_FULL, 1);
+	gyre_test_advance(test, wait_ns);
+	cr_assert_str_eq(traced, "BHbabcdTTTTTTTTefL");
 }
 
 /* ---- batches ---- */
 
-Test(watch_last, comes_after_the_batches_of_what_was_before_it)
+KIT_TEST_WITH(watch_last, comes_after_the_batches_of_what_was_before_it, &one_loop)
 {
 	watcher_class.batch_notices = is_any;
 	watcher_class.batch_max = 3;
 	watcher_class.behaviour.notice_batch = note_batch;
-	open_with(1);
-	end_saying_and_then("abcdefghijk", say_more);
-	close_with("(abc)(d)(efg)(h)(ijk)T(xyz)");
-}
-
-/* ---- theft ---- */
-
-/* Another loop takes the watcher with part of its mail, and the end comes meanwhile. */
-Test(watch_last, comes_after_what_a_thief_brings_back)
-{
-	struct gy_loop *loop;
-	struct gy_job *job;
-
-	open_with(2);
-	loop = &model.home[0].loop;
-	put("abcdefghijk");
-	job = gy_queue_pop(&loop->state);
-	cr_assert_eq(job, &model_house(watcher)->job);
-	cr_assert(gy_house_seal(loop, job));
-	end_saying("lmn");
-	model_turn_one(0);
-	model_turn_one(0);
-	cr_assert_null(model_house(target));
-	cr_assert_str_eq(traced, "");
-	gy_house_run_stolen(&model.home[THIEF].loop, job);
-	cr_assert_str_eq(traced, "abcd");
-	model_settle();
-	close_with("abcdefghijklmnT");
-}
-
-static bool refused;
-
-static int try_to_publish(struct gyre_stack *stack)
-{
-	struct gy_loop *loop = &model.home[0].loop;
-	struct gy_job *job = gy_queue_pop(&loop->state);
-
-	expect(job == &model_house(watcher)->job);
-	refused = !gy_house_seal(loop, job);
-	gy_loop_ready_state(loop, job, false);
-	return gyre_return(stack);
-}
-
-Test(watch_last, keeps_the_watcher_at_home_while_it_waits)
-{
-	open_with(2);
-	end_saying_and_then("abcdefghijk", try_to_publish);
-	cr_assert(refused);
-	close_with("abcdefghijkT");
-}
-
-/* ---- many ---- */
-
-static uint32_t noticed;
-
-static int count_notice(struct gyre_stack *stack)
-{
-	if (gyre_message(stack, call) != NULL) {
-		return gyre_message(stack, call)->function(stack);
-	}
-	noticed++;
-	return gyre_return(stack);
-}
-
-static int count_end(struct gyre_stack *stack)
-{
-	expect(noticed == BACKLOG);
-	told++;
-	return gyre_return(stack);
-}
-
-/* Each end is looked at once in the lane of events, and once in that of notices. */
-Test(watch_last, of_many_behind_a_long_backlog_takes_the_runs_that_their_number_does)
-{
-	static struct gyre_address many[MANY];
-	uint64_t runs;
-
-	watcher_class.behaviour.notice = count_notice;
-	watcher_class.behaviour.event = count_end;
-	open_with(1);
-	spawn_watched(many, MANY);
-	for (uint32_t i = 0; i < BACKLOG; i++) {
-		model_put(watcher, GY_LANE_NOTICE, i);
-	}
-	for (uint32_t i = 0; i < MANY; i++) {
-		gy_house_request_stop(model_house(many[i]), 0);
-	}
-	runs = model.home[0].loop.counters.jobs_run;
-	model_settle();
-	runs = model.home[0].loop.counters.jobs_run - runs;
-	cr_assert_eq(told, MANY);
-	cr_assert_leq(runs, (BACKLOG + 2 * MANY) / BUDGET + MANY + 10);
-	assert_plain();
-	model_close();
+	open_with(test, &target_class);
+	end_saying_and_then(test, "abcdefghijk", say_more);
+	cr_assert_str_eq(traced, "(abc)(d)(efg)(h)(ijk)T(xyz)");
 }
 
 /* ---- what becomes of the watcher ---- */
 
-Test(watch_last, leaves_nothing_behind_when_the_watcher_stops_first)
+KIT_TEST_WITH(watch_last, leaves_nothing_behind_when_the_watcher_stops_first, &one_loop)
 {
 	watcher_class.barrier = is_barrier;
-	open_with(1);
-	put("B");
-	end_saying("abc");
-	model_settle();
-	cr_assert_eq(model_house(watcher)->extra->watch->held, 1);
-	gy_house_request_stop(model_house(watcher), 0);
-	model_settle();
-	cr_assert_null(model_house(watcher));
+	open_with(test, &target_class);
+	put(test, "B");
+	end_saying(test, "abc");
+	expect_ended(test, target);
+	puppet_stop(test, watcher);
+	expect_ended(test, watcher);
 	cr_assert_eq(told, 0);
-	cr_assert_eq(model.lost[GYRE_DROP_STOPPED], 3);
-	cr_assert_eq(model.last_lost.type, GYRE_ID(number));
-	model_close();
+	expect_lost(test, GYRE_DROP_STOPPED, 3);
+	cr_assert_eq(dropped(test, GYRE_DROP_STOPPED), 3);
 }
 
 static int poison_watcher(struct gyre_stack *stack)
 {
-	expect(told == 0);
 	return gyre_poison(stack, watcher);
 }
 
-Test(watch_last, comes_before_a_poison_behind_it)
+KIT_TEST_WITH(watch_last, comes_before_a_poison_behind_it, &one_loop)
 {
-	open_with(1);
-	end_saying_and_then("abcdefghijk", poison_watcher);
-	cr_assert_null(model_house(watcher));
+	open_with(test, &target_class);
+	end_saying_and_then(test, "abcdefghijk", poison_watcher);
+	expect_ended(test, watcher);
 	cr_assert_str_eq(traced, "abcdefghijkT");
-	model_close();
 }
 
 static int poison_and_end(struct gyre_stack *stack)
 {
 	tell_all(stack, "abcde");
-	expect(gyre_poison(stack, watcher) == 0);
+	cr_assert(gyre_poison(stack, watcher) == 0);
 	tell_all(stack, "fgh");
 	return gyre_stop(stack, gyre_self(stack));
 }
 
-Test(watch_last, does_not_come_past_a_poison_before_it)
+KIT_TEST_WITH(watch_last, does_not_come_past_a_poison_before_it, &one_loop)
 {
-	open_with(1);
-	model_call(target, poison_and_end);
-	model_settle();
-	cr_assert_null(model_house(watcher));
+	open_with(test, &target_class);
+	puppet_call(test, target, poison_and_end);
+	expect_ended(test, watcher);
 	cr_assert_str_eq(traced, "abcde");
-	cr_assert_eq(model.lost[GYRE_DROP_STOPPED], 3);
-	cr_assert_eq(model.last_lost.type, GYRE_ID(number));
-	model_close();
+	expect_lost(test, GYRE_DROP_STOPPED, 3);
+	cr_assert_eq(dropped(test, GYRE_DROP_STOPPED), 3);
 }
 
 static int retire_watcher_and_end(struct gyre_stack *stack)
 {
 	tell_all(stack, "Wabcde");
-	expect(gyre_stop_gracefully(stack, watcher, GYRE_FOREVER, NULL) == 0);
+	cr_assert(gyre_stop_gracefully(stack, watcher, GYRE_FOREVER, NULL) == 0);
 	tell_all(stack, "fgh");
 	return gyre_stop(stack, gyre_self(stack));
 }
 
 /* What stands behind the poison is never handled; what is suspended may need the event. */
-Test(watch_last, comes_when_a_graceful_stop_leaves_nothing_to_wait_for)
+KIT_TEST_WITH(watch_last, comes_when_a_graceful_stop_leaves_nothing_to_wait_for, &one_loop)
 {
-	open_with(1);
-	model_call(target, retire_watcher_and_end);
-	model_settle();
+	open_with(test, &target_class);
+	puppet_call(test, target, retire_watcher_and_end);
 	cr_assert_str_eq(traced, "WabcdeT");
-	assert_plain();
-	model_advance(wait_ns);
-	cr_assert_null(model_house(watcher));
+	gyre_test_advance(test, wait_ns);
+	expect_ended(test, watcher);
 	cr_assert_str_eq(traced, "WabcdeTw");
-	cr_assert_eq(model.lost[GYRE_DROP_STOPPED], 3);
-	model_close();
+	expect_lost(test, GYRE_DROP_STOPPED, 3);
 }
 
-Test(watch_last, comes_at_once_to_an_actor_that_stops_gracefully_already)
+static int retire_watcher(struct gyre_stack *stack)
 {
-	struct gyre_address other;
+	return gyre_stop_gracefully(stack, watcher, GYRE_FOREVER, NULL);
+}
 
-	open_with(1);
-	spawn_watched(&other, 1);
-	put("W");
-	gy_house_order_graceful_stop(model_house(watcher), GYRE_FOREVER);
-	put("abc");
-	model_settle();
+KIT_TEST_WITH(watch_last, comes_at_once_to_an_actor_that_stops_gracefully_already, &one_loop)
+{
+	open_with(test, &target_class);
+	put(test, "W");
+	puppet_call(test, other, retire_watcher);
+	put(test, "abc");
 	cr_assert_str_eq(traced, "W");
-	kill(&other, 1);
+	puppet_stop(test, target);
 	cr_assert_str_eq(traced, "WT");
-	model_advance(wait_ns);
+	gyre_test_advance(test, wait_ns);
 	cr_assert_str_eq(traced, "WTw");
-	model_close();
+	expect_lost(test, GYRE_DROP_STOPPED, 3);
 }
 
-Test(watch_last, comes_to_the_behaviour_that_the_watcher_has_then)
+KIT_TEST_WITH(watch_last, comes_to_the_behaviour_that_the_watcher_has_then, &one_loop)
 {
-	open_with(1);
-	end_saying("abcdefNghijk");
-	model_settle();
-	close_with("abcdefNghijkt");
+	open_with(test, &target_class);
+	end_saying(test, "abcdefNghijk");
+	cr_assert_str_eq(traced, "abcdefNghijkt");
 }
 
-Test(watch_last, is_not_told_when_the_watch_is_ended_while_it_waits)
+KIT_TEST_WITH(watch_last, is_not_told_when_the_watch_is_ended_while_it_waits, &one_loop)
 {
-	open_with(1);
-	end_saying("abcdefghijEk");
-	model_settle();
-	cr_assert_eq(model.lost[GYRE_DROP_CANCELLED], 1);
-	close_with("abcdefghijEk");
+	open_with(test, &target_class);
+	end_saying(test, "abcdefghijEk");
+	cr_assert_eq(dropped(test, GYRE_DROP_CANCELLED), 1);
+	cr_assert_str_eq(traced, "abcdefghijEk");
 }
 
-Test(watch_last, that_nobody_handles_is_counted_as_unhandled)
+KIT_TEST_WITH(watch_last, that_nobody_handles_is_counted_as_unhandled, &one_loop)
 {
 	watcher_class.behaviour.event = NULL;
-	open_with(1);
-	end_saying("abcdefghijk");
-	model_settle();
-	cr_assert_eq(model.lost[GYRE_DROP_UNHANDLED], 1);
-	close_with("abcdefghijk");
+	open_with(test, &target_class);
+	end_saying(test, "abcdefghijk");
+	(void)gyre_test_expect_dead_letter(test, gyre_terminated, GYRE_DROP_UNHANDLED, 0);
+	cr_assert_str_eq(traced, "abcdefghijk");
 }
 
 /* A receive time-out keeps runs from being plain too, and may end first. */
 static int start_idle(struct gyre_stack *stack)
 {
-	expect(gyre_receive_timeout_start(stack, GYRE_SECONDS(1000)) == 0);
+	cr_assert(gyre_receive_timeout_start(stack, GYRE_SECONDS(1000)) == 0);
 	return gyre_return(stack);
 }
 
 static int stop_idle(struct gyre_stack *stack)
 {
-	expect(gyre_receive_timeout_stop(stack) == 0);
+	cr_assert(gyre_receive_timeout_stop(stack) == 0);
 	return gyre_return(stack);
 }
 
-Test(watch_last, keeps_its_place_when_a_receive_time_out_ends_before_it)
+/* The time-out is stopped behind the first letters, in their run or the next. */
+static int end_after_idle(struct gyre_stack *stack, void *arg)
 {
-	open_with(1);
-	model_call(watcher, start_idle);
-	model_settle();
-	put("abcdef");
-	model_call(watcher, stop_idle);
-	end_saying("ghijk");
-	model_settle();
-	close_with("abcdefghijkT");
+	(void)arg;
+	tell_all(stack, "abcdef");
+	(void)gyre_notify(stack, watcher, gyre_new(stack, call, stop_idle));
+	return gyre_notify(stack, target, gyre_new(stack, call, say_and_end));
+}
+
+KIT_TEST_WITH(watch_last, keeps_its_place_when_a_receive_time_out_ends_before_it, &one_loop)
+{
+	open_with(test, &target_class);
+	puppet_call(test, watcher, start_idle);
+	words = "ghijk";
+	cr_assert_eq(gyre_probe_do(probe, end_after_idle, NULL), 0);
+	settle(test);
+	cr_assert_str_eq(traced, "abcdefghijkT");
 }
