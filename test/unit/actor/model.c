@@ -13,7 +13,6 @@ enum { TURNS_MAX = 1000000, QUIET_TURNS = 3 };
 
 struct model model;
 struct gy_home_options model_home_options;
-uint32_t model_starvation_limit = 64;
 
 /* ---- hooks ---- */
 
@@ -67,7 +66,7 @@ static void make_home(uint16_t index)
 		.index = index,
 		.cpu = -1,
 		.io_ratio = 50,
-		.starvation_limit = model_starvation_limit,
+		.starvation_limit = 64,
 		.min_budget_ns = 500000,
 		.timer_tick_ns = 1000000,
 		.spin_ns = GY_SPIN_NEVER,

@@ -39,7 +39,6 @@ extern struct model model;
 
 /* What is not 0 here replaces the default before model_open(). */
 extern struct gy_home_options model_home_options;
-extern uint32_t model_starvation_limit;
 
 void model_open(uint32_t loops);
 /* Stops the actors and asserts what must hold of every system. */

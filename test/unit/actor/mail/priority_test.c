@@ -1,6 +1,6 @@
 /*
- * High priority: which actor is of it, when that is looked at, and what it is good for. The actors
- * live in a model, where nothing runs between two lines of a test.
+ * High priority: which actor is of it, and when that is looked at. The actors live in a model,
+ * where nothing runs between two lines of a test.
  */
 #include "actor/dispatch.h"
 #include "actor/model.h"
@@ -194,48 +194,4 @@ Test(priority, does_not_move_an_actor_that_is_queued_already)
 	cr_assert_eq(noted[1], 1);
 	cr_assert_eq(noted[2], 2);
 	model_close();
-}
-
-/* ---- starvation ---- */
-
-enum { HIGH = 200 };
-
-/* Two of normal priority wait behind many of high: where they come in the order of all. */
-static void assert_places(uint32_t limit)
-{
-	struct gyre_address normal[2];
-	struct gyre_address high[HIGH];
-
-	model_starvation_limit = limit;
-	model_open(1);
-	for (uint32_t i = 0; i < 2; i++) {
-		normal[i] = spawn_waiting();
-	}
-	for (uint32_t i = 0; i < HIGH; i++) {
-		high[i] = model_spawn(&class, 0);
-	}
-	for (uint32_t i = 0; i < 2; i++) {
-		model_put(normal[i], GY_LANE_NOTICE, 500 + i);
-	}
-	for (uint32_t i = 0; i < HIGH; i++) {
-		model_put(high[i], GY_LANE_NOTICE, i);
-	}
-	model_settle();
-	cr_assert_eq(noted_count, HIGH + 2);
-	cr_assert_eq(noted[limit], 500);
-	cr_assert_eq(noted[2 * limit + 1], 501);
-	for (uint32_t i = 0; i < limit; i++) {
-		cr_assert_eq(noted[i], i);
-	}
-	model_close();
-}
-
-Test(priority, passes_an_actor_over_64_times_and_no_more)
-{
-	assert_places(64);
-}
-
-Test(priority, passes_an_actor_over_as_often_as_the_option_says)
-{
-	assert_places(7);
 }
