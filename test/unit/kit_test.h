@@ -15,22 +15,17 @@ static inline void kit_failed(const char *place, const char *text, void *arg)
 	cr_assert_fail("%s: %s", place, text);
 }
 
-static inline void kit_play(gyre_test_fn body, const struct gyre_system_options *system)
+static inline void kit_run(gyre_test_fn body, void *arg, const struct gyre_test_options *options)
 {
-	const struct gyre_test_options options = { .system = system, .failure = kit_failed };
+	struct gyre_test_options told = *options;
 
-	cr_assert_eq(gyre_test_run(&options, body, NULL), 0);
+	told.failure = kit_failed;
+	cr_assert_eq(gyre_test_run(&told, body, arg), 0);
 }
 
-/* The same with an argument, and messages may be lost. */
-static inline void kit_play_losing(gyre_test_fn body, void *arg,
-				   const struct gyre_system_options *system)
+static inline void kit_play(gyre_test_fn body, const struct gyre_system_options *system)
 {
-	const struct gyre_test_options options = { .system = system,
-						   .allow_dead_letters = true,
-						   .failure = kit_failed };
-
-	cr_assert_eq(gyre_test_run(&options, body, arg), 0);
+	kit_run(body, NULL, &(struct gyre_test_options){ .system = system });
 }
 
 /* With options of the system, or NULL. */

@@ -3,7 +3,7 @@
  * to any call that fills a future ends the program, with a line that says what to do. The program
  * that ends is a child of the test, which reads the line.
  */
-#include "actor/model.h"
+#include "actor/puppet_kit.h"
 
 #include <signal.h>
 #include <string.h>
@@ -12,6 +12,11 @@
 
 enum { ASK, SLEEP, STOP_GRACEFULLY, CALLS };
 enum { LINE_BYTES = 1024 };
+
+struct number {
+	uint64_t value;
+};
+GYRE_MESSAGE(number, 0x1001);
 
 static struct gyre_address target;
 static uint32_t called;
@@ -61,29 +66,26 @@ static int mount_in_local(struct gyre_stack *stack)
 }
 
 static const struct gyre_class target_class = { .name = "target" };
-static const struct gyre_class mounting_class = { .name = "mounting", .mount = mount_in_local };
+static struct gyre_class mounting_class = { .name = "mounting", .mount = mount_in_local };
 
 /* ---- the child ---- */
 
-static void handle(const void *function)
-{
-	struct gyre_address puppet;
+static const struct gyre_system_options one_loop = { .loops = 1 };
 
-	model_open(1);
-	target = model_spawn(&target_class, 0);
-	puppet = model_spawn(&puppet_class, 0);
-	model_call(puppet, *(const gyre_handler_fn *)function);
-	model_settle();
+static void handle(struct gyre_test *test, void *function)
+{
+	target = puppet_spawn(test, &target_class, 0);
+	puppet_call(test, puppet_spawn(test, &puppet_class, 0), *(const gyre_handler_fn *)function);
 }
 
-static void mount(const void *class)
+static void mount(struct gyre_test *test, void *class)
 {
-	model_open(1);
-	target = model_spawn(&target_class, 0);
-	(void)model_spawn((const struct gyre_class *)class, 0);
+	target = puppet_spawn(test, &target_class, 0);
+	(void)puppet_spawn(test, (const struct gyre_class *)class, 0);
+	settle(test);
 }
 
-static int run_child(void (*run)(const void *arg), const void *arg)
+static int run_child(gyre_test_fn body, void *arg)
 {
 	size_t count = 0;
 	ssize_t r = 1;
@@ -97,7 +99,7 @@ static int run_child(void (*run)(const void *arg), const void *arg)
 	if (child == 0) {
 		(void)signal(SIGABRT, SIG_DFL);
 		(void)dup2(fds[1], STDERR_FILENO);
-		run(arg);
+		kit_run(body, arg, &(struct gyre_test_options){ .system = &one_loop });
 		_exit(0);
 	}
 	(void)close(fds[1]);
@@ -111,9 +113,9 @@ static int run_child(void (*run)(const void *arg), const void *arg)
 	return status;
 }
 
-static void dies_saying(void (*run)(const void *arg), const void *arg, const char *words)
+static void dies_saying(gyre_test_fn body, void *arg, const char *words)
 {
-	int status = run_child(run, arg);
+	int status = run_child(body, arg);
 
 	cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "call %u: status %#x", called,
 		  (unsigned)status);
@@ -124,7 +126,7 @@ static void dies_saying(void (*run)(const void *arg), const void *arg, const cha
 
 Test(future, that_is_a_local_variable_of_the_handler_ends_the_program)
 {
-	const gyre_handler_fn function = wait_in_local;
+	gyre_handler_fn function = wait_in_local;
 
 	for (called = 0; called < CALLS; called++) {
 		dies_saying(handle, &function,
@@ -136,7 +138,7 @@ Test(future, that_is_a_local_variable_of_the_handler_ends_the_program)
 
 Test(future, that_is_a_static_variable_ends_the_program)
 {
-	const gyre_handler_fn function = wait_in_static;
+	gyre_handler_fn function = wait_in_static;
 
 	for (called = 0; called < CALLS; called++) {
 		dies_saying(handle, &function,
@@ -147,7 +149,7 @@ Test(future, that_is_a_static_variable_ends_the_program)
 
 Test(future, that_is_in_a_message_ends_the_program)
 {
-	const gyre_handler_fn function = wait_in_message;
+	gyre_handler_fn function = wait_in_message;
 
 	called = SLEEP;
 	dies_saying(handle, &function, "neither in its frame nor in its state");
@@ -172,7 +174,7 @@ static int wait_in_state(struct gyre_stack *stack)
 
 	GYRE_BEGIN(stack);
 	for (uint32_t i = 0; i < KEPT; i++) {
-		expect(gyre_sleep(stack, GYRE_MILLISECONDS(1), &futures[i]) == 0);
+		cr_assert_eq(gyre_sleep(stack, GYRE_MILLISECONDS(1), &futures[i]), 0);
 	}
 	GYRE_AWAIT(stack, 0);
 	for (uint32_t i = 0; i < KEPT; i++) {
@@ -187,11 +189,9 @@ static const struct gyre_class keeping_class = {
 	.mount = wait_in_state,
 };
 
-Test(future, may_be_in_the_state_of_the_actor_up_to_its_end)
+KIT_TEST_WITH(future, may_be_in_the_state_of_the_actor_up_to_its_end, &one_loop)
 {
-	model_open(1);
-	(void)model_spawn(&keeping_class, 0);
-	model_advance(GYRE_MILLISECONDS(10));
+	(void)puppet_spawn(test, &keeping_class, 0);
+	gyre_test_advance(test, GYRE_MILLISECONDS(10));
 	cr_assert_eq(completed, KEPT);
-	model_close();
 }
