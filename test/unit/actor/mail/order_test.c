@@ -1,7 +1,6 @@
 /*
  * The order of one pass, of a channels actor too: replies, exceptions, asks, notices, events,
- * completions of channels, and then what was to be done later. And that an actor which never runs
- * out of notices shuts nobody out.
+ * completions of channels, and then what was to be done later.
  */
 #include "actor/life/lifecycle.h"
 #include "actor/mail/mailbox.h"
@@ -128,92 +127,4 @@ Test(dispatch, of_a_channels_actor_comes_to_its_channels_whatever_the_budget)
 	cr_assert_eq(traced[0], 'r');
 	cr_assert_eq(traced[1], 'c');
 	model_close();
-}
-
-/* ---- an actor that never ends ---- */
-
-enum { ROUNDS = 50, OWN_ROUNDS_MIN = 1000 };
-
-struct frame {
-	struct gyre_future future;
-	uint32_t i;
-};
-
-static uint32_t eternal_rounds;
-static uint32_t others_heard;
-static uint32_t timer_heard;
-
-static int go_on_for_ever(struct gyre_stack *stack)
-{
-	eternal_rounds++;
-	(void)gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, eternal_rounds));
-	return gyre_return(stack);
-}
-
-static const struct gyre_class eternal_class = { .name = "eternal",
-						 .mount = go_on_for_ever,
-						 .behaviour.notice = go_on_for_ever };
-
-static int hear(struct gyre_stack *stack)
-{
-	others_heard++;
-	return gyre_reply(stack, gyre_new(stack, number, others_heard));
-}
-
-static int hear_timer(struct gyre_stack *stack)
-{
-	timer_heard++;
-	return gyre_return(stack);
-}
-
-static int start_periodic(struct gyre_stack *stack)
-{
-	const struct gyre_timer_options options = { .period_ns = GYRE_MILLISECONDS(1) };
-
-	return gyre_timer_start(stack, 1, &options);
-}
-
-static const struct gyre_class heard_class = {
-	.name = "heard",
-	.mount = start_periodic,
-	.behaviour = { .ask = hear, .event = hear_timer },
-};
-
-static int live_beside_it(struct gyre_stack *stack)
-{
-	static struct gyre_address other;
-	struct frame *frame = (struct frame *)gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	(void)spawn_here(stack, &eternal_class);
-	(void)spawn_here(stack, &eternal_class);
-	other = spawn_here(stack, &heard_class);
-	for (frame->i = 0; frame->i < ROUNDS; frame->i++) {
-		GYRE_AWAIT(stack,
-			   gyre_ask(stack, other, gyre_new(stack, number, 1), 0, &frame->future));
-		expect(gyre_future_error(&frame->future) == 0);
-	}
-	while (timer_heard < 3 || eternal_rounds < OWN_ROUNDS_MIN) {
-		GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame->future));
-	}
-	return fixture_end(stack);
-	GYRE_END(stack);
-}
-
-static void play_beside(uint32_t io_ratio)
-{
-	const struct gyre_system_options options = { .loops = 1, .io_ratio = io_ratio };
-
-	play_with(&options, live_beside_it);
-	cr_assert_eq(others_heard, ROUNDS);
-}
-
-Test(dispatch, of_an_actor_that_writes_to_itself_for_ever_shuts_nobody_out)
-{
-	play_beside(50);
-}
-
-Test(dispatch, of_an_actor_that_writes_to_itself_for_ever_shuts_nobody_out_without_a_deadline)
-{
-	play_beside(100);
 }
