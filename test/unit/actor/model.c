@@ -9,7 +9,7 @@
 #include "loop/borrowed.h"
 #include "ring_engine.h"
 
-enum { TURNS_MAX = 1000000, QUIET_TURNS = 3 };
+enum { TURNS_MAX = 1000000, QUIET_TURNS = 3, LOG_LINES_MAX = 5 };
 
 struct model model;
 struct gy_home_options model_home_options;
@@ -46,9 +46,9 @@ static uint16_t next_loop(struct gyre_system *system, bool channels_actor)
 
 static void shut_down(struct gyre_system *system, int error)
 {
+	(void)error;
 	expect((void *)system == (void *)&model.homes);
 	model.shut_down++;
-	model.shut_down_error = error;
 }
 
 static void moment_over(struct gy_timer *timer)
@@ -100,7 +100,7 @@ void model_open(uint32_t loops)
 		.now_ns = GYRE_SECONDS(1000),
 	};
 	model.homes = (struct gy_homes){ .count = loops, .homes = model.home, .log = &model.log };
-	gy_class_logs_begin(&model.homes, MODEL_LOG_LINES_MAX);
+	gy_class_logs_begin(&model.homes, LOG_LINES_MAX);
 	model.loops = gy_memory_get(sizeof(*model.loops) + loops * sizeof(struct gy_loop *));
 	model.loops->count = loops;
 	model.loops->made = loops;
@@ -315,7 +315,8 @@ static void reverse(uint64_t *ids, uint32_t count)
 	}
 }
 
-uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t max)
+/* The ids of all outstanding promises, up to @max; returns how many. */
+static uint32_t ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t max)
 {
 	const struct gy_house *house = model_house(actor);
 	const struct gy_list *item = house->suspended.next;
@@ -337,7 +338,7 @@ uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t ma
 uint64_t model_ask_id(struct gyre_address actor, uint32_t back)
 {
 	uint64_t ids[64];
-	uint32_t count = model_ask_ids(actor, ids, sizeof(ids) / sizeof(ids[0]));
+	uint32_t count = ask_ids(actor, ids, sizeof(ids) / sizeof(ids[0]));
 
 	cr_assert(back < count);
 	return ids[count - 1 - back];

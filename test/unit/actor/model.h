@@ -15,7 +15,7 @@
 #include "actor/stack/stack.h"
 #include "puppet.h"
 
-enum { MODEL_LOOPS_MAX = 2, MODEL_LINE_BYTES = 1024, MODEL_LOG_LINES_MAX = 5 };
+enum { MODEL_LOOPS_MAX = 2, MODEL_LINE_BYTES = 1024 };
 
 struct model {
 	struct gy_homes homes; /* first, as in a system */
@@ -24,8 +24,7 @@ struct model {
 	struct gy_log log;
 	struct gy_timer moment[MODEL_LOOPS_MAX]; /* so that no loop ever blocks */
 	uint64_t now_ns;
-	uint32_t shut_down; /* how often an actor has asked for it */
-	int shut_down_error;
+	uint32_t shut_down;		/* how often an actor has asked for it */
 	uint32_t lost[GYRE_DROP_COUNT]; /* by reason */
 	struct letter last_lost;
 	uint32_t logged; /* warnings */
@@ -59,10 +58,8 @@ struct gy_house *model_house(struct gyre_address actor);
 void model_put(struct gyre_address to, enum gy_lane lane, uint64_t value);
 /* Puts the answer to an ask into its asker: its own id, or -EIO in the lane of exceptions. */
 void model_answer(struct gyre_address to, enum gy_lane lane, uint64_t ask_id);
-/* The ids of all outstanding promises of an actor between two runs, in the order in which its
- * stacks have begun to wait; returns how many. */
-uint32_t model_ask_ids(struct gyre_address actor, uint64_t *ret_ids, uint32_t max);
-/* The id of one of them: 0 for the last, 1 for the last but one. */
+/* The id of an outstanding promise of an actor between two runs: 0 for the last, 1 for the last but
+ * one, in the order in which its stacks have begun to wait. */
 uint64_t model_ask_id(struct gyre_address actor, uint32_t back);
 /* Has the notice handler of a puppet call @function, which may wait; it goes with model_settle().
  */
