@@ -161,6 +161,18 @@ static void close_with(const char *expected)
 	model_close();
 }
 
+Test(watch_last, leaves_nothing_in_the_house_of_its_watcher)
+{
+	watcher_class.barrier = is_barrier;
+	open_with(1);
+	put("B");
+	end_saying("abcdefghijk");
+	model_settle();
+	cr_assert_eq(model_house(watcher)->extra->watch->held, 1);
+	model_advance(wait_ns);
+	close_with("BbabcdefghijkT");
+}
+
 /* ---- replies ---- */
 
 static uint32_t answers;
