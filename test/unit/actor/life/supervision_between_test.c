@@ -1,6 +1,6 @@
 /*
- * Families whose parent is stopped, or is to have another child, between two steps of what a
- * failure has set going.
+ * Families between two steps of what a failure has set going: their parent is stopped, or is to
+ * have another child, or the child has mail left.
  */
 #include "actor/model.h"
 
@@ -164,6 +164,34 @@ Test(supervision, of_one_that_is_stopped_meanwhile_is_void)
 			cr_assert_null(model_house(children[i]));
 		}
 		cr_assert_eq(told, CHILDREN);
+		model_close();
+	}
+}
+
+static uint32_t counted;
+
+static int count(struct gyre_stack *stack)
+{
+	counted++;
+	return gyre_return(stack);
+}
+
+Test(supervision, has_a_child_that_has_failed_handle_nothing_until_the_decision)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		bool stops = i % 2 != 0;
+
+		parent_class.supervision.decision =
+			stops ? GYRE_DECISION_STOP : GYRE_DECISION_RESTART;
+		counted = 0;
+		open_family(i / 2);
+		model_call(children[0], fail);
+		model_call(children[0], count);
+		model_settle();
+		cr_assert_eq(counted, stops ? 0 : 1);
+		cr_assert_eq(told, stops ? 1 : 0);
+		cr_assert_eq(model.lost[GYRE_DROP_NO_ACTOR] + model.lost[GYRE_DROP_STOPPED],
+			     stops ? 1 : 0);
 		model_close();
 	}
 }
