@@ -228,7 +228,7 @@ def test_mailbox():
     lines = run("mailbox").splitlines()
     expect(lines[:2] == [f"job {n} is refused: No buffer space available" for n in (9, 10)], lines)
     jobs = [line for line in lines if line.endswith(" is done")]
-    expect(jobs == [f"job {n} is done" for n in range(1, 9)], lines)
+    expect(jobs == [f"job {n} is done" for n in (7, 1, 2, 3, 4, 5, 6, 8)], lines)
     marks = [line for line in lines if "wait" in line]
     expect(marks == ["behind: 6 wait", "in time again: 2 wait"], lines)
 
@@ -257,6 +257,11 @@ def test_offload():
 
 def test_outside():
     expect(run("outside") == 2 * "a thread has deposited: all\n" + "balance: 2000 (0)\n", "less")
+
+
+def test_overflow():
+    expect(run("overflow") == "log (all sent): 1 2 3\nscreen (all sent): 8 9 10\n14 readings were dropped\n",
+           "other readings")
 
 
 def test_overload():
