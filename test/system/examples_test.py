@@ -130,6 +130,10 @@ def test_batch():
     expect(last == f"100 entries were kept by {len(writes)} writes" and len(writes) < 100, last)
 
 
+def test_cause():
+    expect(run("cause") == "50 cents: Permission denied, 35 more are due\n85 cents: receipt 1\n", "another postage")
+
+
 def test_coroutine():
     if not os.path.exists(program("coroutine")):
         sys.exit(77)
