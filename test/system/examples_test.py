@@ -276,6 +276,11 @@ def test_overload():
     expect(re.fullmatch(r"busy with \d+ blocks\nrecovered\n", ran.stdout) is not None, ran.stdout)
 
 
+def test_pact():
+    expect(run("pact") == "line 1 is written\nline 2 is written\nline 3 is written\n"
+           "the reader closes its file\nthe reader has ended: No space left on device\n", "another end")
+
+
 def test_pipe():
     for given in ("one\n\nthree\n", "one\n\nthree"):
         expect(run("pipe", given=given) == "     1\tone\n     2\t\n     3\tthree\n", "other lines")
