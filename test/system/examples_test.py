@@ -501,10 +501,10 @@ def test_datagram():
     with Server("datagram") as server, socket.socket(type=socket.SOCK_DGRAM) as client:
         client.settimeout(PATIENCE_S)
         client.bind(("127.0.0.1", 0))
-        for data in (b"anything", b""):
+        for number, data in enumerate((b"anything", b""), 1):
             client.sendto(data, ("127.0.0.1", server.port))
             heard = client.recv(1000).decode()
-            expect(heard == f"udp://127.0.0.1:{client.getsockname()[1]}", heard)
+            expect(heard == f"answer {number}: udp://127.0.0.1:{client.getsockname()[1]}", heard)
 
 
 def test_decode():
