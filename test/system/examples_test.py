@@ -414,6 +414,25 @@ def test_bytes():
                 expect(answer.read() == b"there only once\n", "another page")
 
 
+def test_client_actor():
+    """One server answers all lines, another one only the first."""
+    given = ("one", "", "three")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        for answers, status in ((3, 0), (1, 1)):
+            with subprocess.Popen([program("client_actor"), address, *given], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as client:
+                with listener.accept()[0] as connection, connection.makefile("rb") as file:
+                    heard = [file.readline() for _ in given]
+                    connection.sendall(b"".join(b"heard " + line for line in heard[:answers]))
+                out, errors = client.communicate(timeout=PATIENCE_S)
+            expect(heard == [f"{line}\n".encode() for line in given], heard)
+            expect(out.splitlines() == [f"an answer of {n} bytes" for n in (9, 6, 11)[:answers]], out)
+            expect(client.returncode == status and is_silent(errors) == (status == 0), (client.returncode, errors))
+    run("client_actor", status=1)
+
+
 def test_codec():
     with Server("codec") as server, server.connect() as client:
         client.sendall(b"one\r\n" + b"x" * 80 + b"\n" + b"y" * 81 + b"\n" + b"last\n")
