@@ -214,9 +214,12 @@ def test_grow():
 
 
 def test_inspect():
+    """The tree is of actors that live, the last lines are of actors that have ended."""
     out = run("inspect")
-    expect(out.startswith("player: 100000 messages handled\n"), out)
-    expect(re.search(r"\nclass +actors +handled.*\nplayer +0 +100000 ", out) is not None, out)
+    expect(re.search(r"\nclass +actors +handled.*\n(.*\n)*net +1 .*\nplayer +2 ", out) is not None, out)
+    expect(re.search(r"\n/\n  user\n    net-1  net \[.*\]\n      player-1  player \[.*\]\n"
+                     r"      player-2  player \[.*\]\n  system\n", out) is not None, out)
+    expect(out.endswith("\nnet: 100001 messages handled\nplayer: 100000 messages handled\n"), out)
 
 
 def test_log():

@@ -1,8 +1,9 @@
 /*
- * Inspecting: a table of what loops and actors have done, taken from any thread.
+ * Inspecting: tables of what loops and actors have done, and a tree of the actors, from any thread.
  *
- * Two players hit a ball 100000 times. Then the main thread prints how much each class has handled,
- * and the whole snapshot as a table. No loop stops for that: a server may do it at any time.
+ * A net passes a ball to two players, its children, who hit it 100000 times in all. Then the main
+ * thread prints a snapshot while all three still live. No loop stops for that: a server may do it
+ * at any time. What each class has handled is exact when the system has stopped.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,41 +13,75 @@
 
 enum { HITS = 100000 };
 
-struct ball {
-	struct gyre_address partner;
+struct score {
 	uint32_t hits;
 };
-GYRE_MESSAGE(ball, 0x100);
+GYRE_MESSAGE(score, 0x100);
+
+struct ball {
+	uint32_t number;
+};
+GYRE_REQUEST(ball, 0x101, score);
 
 static int hit(struct gyre_stack *stack)
 {
-	const struct ball *ball = gyre_message(stack, ball);
-
-	if (ball->hits == HITS) {
-		gyre_system_stop(gyre_system_of(stack));
-		return gyre_return(stack);
-	}
-	return gyre_notify(stack, ball->partner,
-			   gyre_new(stack, ball, gyre_self(stack), ball->hits + 1));
+	return gyre_forward(stack, gyre_parent(stack));
 }
 
-static const struct gyre_class player_class = { .name = "player", .behaviour.notice = hit };
+static const struct gyre_class player_class = { .name = "player", .behaviour.ask = hit };
 
-static int play(struct gyre_system *system)
-{
+struct net {
 	struct gyre_address players[2];
+	uint32_t hits;
+};
+
+static int hang(struct gyre_stack *stack)
+{
+	struct net *net = gyre_state(stack);
 	int r = 0;
 
 	for (int i = 0; i < 2 && r == 0; i++) {
-		r = gyre_system_spawn(system, &player_class, GYRE_NO_ARGUMENT, NULL, &players[i]);
+		r = gyre_spawn(stack, &player_class, GYRE_NO_ARGUMENT, NULL, &net->players[i]);
 	}
-	r = r < 0 ? r
-		  : gyre_system_notify(system, players[0],
-				       gyre_system_new(system, ball, players[1], 1));
-	return r < 0 ? r : gyre_system_run(system);
+	return r;
+}
+
+static int pass(struct gyre_stack *stack)
+{
+	struct net *net = gyre_state(stack);
+
+	return net->hits == HITS ? gyre_reply_to(stack, ball, .hits = net->hits)
+				 : gyre_forward(stack, net->players[net->hits++ % 2]);
+}
+
+static const struct gyre_class net_class = {
+	.name = "net", .state_bytes = sizeof(struct net), .mount = hang, .behaviour.ask = pass
+};
+
+static int play(struct gyre_system *system)
+{
+	struct gyre_address net;
+	int r = gyre_system_spawn(system, &net_class, GYRE_NO_ARGUMENT, NULL, &net);
+
+	r = r < 0 ? r : gyre_system_start(system);
+	return r < 0 ? r
+		     : gyre_system_ask(system, net, gyre_system_new(system, ball, 1), GYRE_FOREVER,
+				       NULL);
 }
 
 static int print_snapshot(struct gyre_system *system)
+{
+	struct gyre_snapshot *snapshot;
+	int r = gyre_system_inspect(system, &snapshot);
+
+	if (r == 0) {
+		r = gyre_snapshot_print(snapshot, stdout);
+		gyre_snapshot_destroy(snapshot);
+	}
+	return r;
+}
+
+static int print_handled(struct gyre_system *system)
 {
 	struct gyre_snapshot *snapshot;
 	int r = gyre_system_inspect(system, &snapshot);
@@ -58,9 +93,8 @@ static int print_snapshot(struct gyre_system *system)
 		printf("%s: %" PRIu64 " messages handled\n", snapshot->classes[i].name,
 		       snapshot->classes[i].handled);
 	}
-	r = gyre_snapshot_print(snapshot, stdout);
 	gyre_snapshot_destroy(snapshot);
-	return r;
+	return 0;
 }
 
 int main(void)
@@ -70,6 +104,11 @@ int main(void)
 
 	r = r < 0 ? r : play(system);
 	r = r < 0 ? r : print_snapshot(system);
+	if (r == 0) {
+		gyre_system_stop(system);
+		r = gyre_system_wait(system);
+	}
+	r = r < 0 ? r : print_handled(system);
 	gyre_system_destroy(system);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
