@@ -1,9 +1,10 @@
 """Faults to plant in the library's code, each a mistake of a few lines that could have been made.
 
 They were written by reading the code, before the simulator was tried on any of them, and are not
-fitted to what it finds: plant.py says which it finds and after how many seeds. @old occurs once in
-@file; @new stands there when the fault is planted; @says is what is wrong then. The order is from the
-lower floors to the upper ones.
+fitted to what it finds: plant.py says which it finds and after how many seeds. Those at the end are by
+readers who had not seen the simulator either. @old occurs once in @file; @new stands there when the
+fault is planted; @says is what is wrong then. In both parts the order is from the lower floors to the
+upper ones.
 """
 
 FAULTS = [
@@ -263,5 +264,110 @@ FAULTS = [
         "new": "\tcase -ECONNRESET:\n\t\treturn what != GY_TELL_BLOCK && what != GY_TELL_END;\n",
         "says": "The end of a stream to another node that is lost with its link is not said again, and "
                 "the other side waits for ever.",
+    },
+    # ---- by readers who knew neither the worlds nor what they find ----
+    {
+        "name": "calls-are-cleared-after-they-are-served",
+        "file": "lib/loop/retired.c",
+        "old": "\tgy_store_full(&loops->calls, 0);\n"
+               "\tfor (uint32_t i = 1; i < made; i++) {\n"
+               "\t\tstruct gy_loop *loop = loops->loop[i];\n"
+               "\n"
+               "\t\tif (loop->retired && (all || gy_load_full(&loop->parked) == GY_AWAKE)) {\n"
+               "\t\t\tserve(loop);\n"
+               "\t\t}\n"
+               "\t}\n",
+        "new": "\tfor (uint32_t i = 1; i < made; i++) {\n"
+               "\t\tstruct gy_loop *loop = loops->loop[i];\n"
+               "\n"
+               "\t\tif (loop->retired && (all || gy_load_full(&loop->parked) == GY_AWAKE)) {\n"
+               "\t\t\tserve(loop);\n"
+               "\t\t}\n"
+               "\t}\n"
+               "\tgy_store_full(&loops->calls, 0);\n",
+        "says": "The deputy of retired loops forgets calls that come while it serves, and the mail that "
+                "they were for waits until another retired loop is called for.",
+    },
+    {
+        "name": "events-count-as-asked-for-when-they-are-not",
+        "file": "lib/ring/epoll_descriptor.c",
+        "old": "\tfile->watched = r == 0 ? events | ALWAYS : 0;\n",
+        "new": "\tfile->watched = r == 0 ? file->watched | events | ALWAYS : 0;\n",
+        "says": "Events that epoll is not asked for any longer seem to be asked for still, so the "
+                "second send of a connection that finds no room waits for ever.",
+    },
+    {
+        "name": "periodic-timer-needs-no-second-try",
+        "file": "lib/actor/timer.c",
+        "old": "\tif (r < 0) {\n"
+               "\t\tgy_timer_start(&timer->house->home->loop.wheel, wheel_timer, "
+               "GYRE_MILLISECONDS(1));\n",
+        "new": "\tif (r < 0 && !again) {\n"
+               "\t\tgy_timer_start(&timer->house->home->loop.wheel, wheel_timer, "
+               "GYRE_MILLISECONDS(1));\n",
+        "says": "A periodic timer whose event finds no memory counts the period as told, and no later "
+                "period puts an event, since one seems to wait.",
+    },
+    {
+        "name": "walk-goes-on-where-it-was-in-the-last-house",
+        "file": "lib/actor/life/watch_walk.c",
+        "old": "\t\twalk->place = (struct gy_watch_place){ 0 };\n",
+        "new": "",
+        "says": "A walk over watches takes the end of those of one actor for the place in those of the "
+                "next, if that has a table of the same size: they are not named again, and the peer "
+                "forgets them.",
+    },
+    {
+        "name": "progress-is-measured-from-the-first-look",
+        "file": "lib/channel/output/linger.c",
+        "old": "\t\tchannel->untaken_bytes = (uint32_t)untaken;\n"
+               "\t\tchannel->linger_end_ns = now_ns + channel->channels->options.linger_ns;\n",
+        "new": "\t\tchannel->linger_end_ns = now_ns + channel->channels->options.linger_ns;\n",
+        "says": "A peer that has taken something since a channel began to close seems to take more at "
+                "each look, so one that then does nothing is waited for without end.",
+    },
+    {
+        "name": "attempt-counts-as-cancelled-in-the-next-round",
+        "file": "lib/net/connect/happy_eyeballs.c",
+        "old": "\tattempt->running = true;\n\tattempt->cancelled = false;\n",
+        "new": "\tattempt->running = true;\n",
+        "says": "An attempt to connect in a place where one was cancelled in an earlier round is never "
+                "cancelled itself, and no further round begins before the kernel gives it up.",
+    },
+    {
+        "name": "end-of-a-frame-leaves-out-the-fragments",
+        "file": "lib/remote/link/in_flight.c",
+        "old": "\titem.end = link->queued_bytes - link->parcel_bytes + link->fragment_bytes;\n",
+        "new": "\titem.end = link->queued_bytes - link->parcel_bytes;\n",
+        "says": "An ask behind fragments counts as arrived when the peer has only taken these, and "
+                "nobody is told when it is lost with the link.",
+    },
+    {
+        "name": "ring-that-grows-is-copied-as-it-lies",
+        "file": "lib/remote/link/in_flight.c",
+        "old": "\t\titems[i] = *at(in_flight, i);\n",
+        "new": "\t\titems[i] = in_flight->items[i];\n",
+        "says": "When the ring of what is in flight grows, and does not begin at its first place, its "
+                "newest come before its oldest: what has arrived counts as lost, and the reverse.",
+    },
+    {
+        "name": "listing-waits-that-was-never-made",
+        "file": "lib/system/directory/service_watch.c",
+        "old": "\t\tgy_store_full(&watch->is_waiting, 0);\n\t\tretry_later(watch);\n",
+        "new": "\t\tretry_later(watch);\n",
+        "says": "A listing for which there was no memory counts as one that waits, so the watcher of "
+                "the service never gets another.",
+    },
+    {
+        "name": "demand-that-was-not-sent-counts",
+        "file": "lib/stream/port.c",
+        "old": "\tif (r == 0) {\n"
+               "\t\tinlet->told = port->granted;\n"
+               "\t\tinlet->told_bytes = port->granted_bytes;\n"
+               "\t}\n",
+        "new": "\tinlet->told = port->granted;\n"
+               "\tinlet->told_bytes = port->granted_bytes;\n",
+        "says": "Demand of a stream for which there was no memory counts as told to the actor that "
+                "produces, so what is sent in its place asks for nothing.",
     },
 ]
