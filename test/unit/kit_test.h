@@ -28,6 +28,24 @@ static inline void kit_play(gyre_test_fn body, const struct gyre_system_options 
 	kit_run(body, NULL, &(struct gyre_test_options){ .system = system });
 }
 
+/* What a body of kit_sweep() is told, and tells. */
+struct kit_sweep {
+	uint64_t number; /* of the allocation that it has fail, by gyre_test_fail_allocation() */
+	bool failed;	 /* what gyre_test_recover() has returned */
+};
+
+/* Plays a body again and again, in a system of its own, until it has seen each allocation fail. */
+static inline void kit_sweep(gyre_test_fn body, const struct gyre_test_options *options)
+{
+	struct kit_sweep sweep = { .failed = true };
+
+	while (sweep.failed) {
+		sweep.number++;
+		kit_run(body, &sweep, options);
+	}
+	cr_assert_gt(sweep.number, 1, "nothing was allocated");
+}
+
 /* With options of the system, or NULL. */
 #define KIT_TEST_WITH(SUITE, NAME, SYSTEM)                              \
 	static void SUITE##_##NAME(struct gyre_test *test);             \

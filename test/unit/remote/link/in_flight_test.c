@@ -141,3 +141,25 @@ Test(in_flight, is_a_large_ask_until_its_last_fragment_is_taken, .init = begin, 
 	credit(its_end, 1);
 	cr_expect_eq(bare.link->in_flight.count, 0);
 }
+
+/* The ring of the notes grows where its first is not in its first place. */
+Test(in_flight, are_more_than_there_was_room_for_in_their_order, .init = begin, .fini = end)
+{
+	enum { TAKEN = 10, MORE = 100, TAKEN_LATER = 30 };
+	const struct gy_in_flight *in_flight = &bare.link->in_flight;
+	uint64_t later = 0;
+
+	for (uint64_t i = 1; i <= TAKEN; i++) {
+		say_ask(i);
+	}
+	credit(bare.link->sent_bytes, TAKEN);
+	cr_assert_eq(in_flight->count, 0);
+	for (uint64_t i = 1; i <= MORE; i++) {
+		say_ask(TAKEN + i);
+		later = i == TAKEN_LATER ? bare.link->sent_bytes : later;
+	}
+	cr_assert_eq(in_flight->count, MORE);
+	credit(later, TAKEN + TAKEN_LATER);
+	cr_expect_eq(in_flight->count, MORE - TAKEN_LATER);
+	cr_expect_eq(in_flight->items[in_flight->first].ask_id, TAKEN + TAKEN_LATER + 1);
+}
