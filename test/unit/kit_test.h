@@ -25,7 +25,9 @@ static inline void kit_run(gyre_test_fn body, void *arg, const struct gyre_test_
 
 static inline void kit_play(gyre_test_fn body, const struct gyre_system_options *system)
 {
-	kit_run(body, NULL, &(struct gyre_test_options){ .system = system });
+	kit_run(body, NULL,
+		&(struct gyre_test_options){ .system = system,
+					     .time_ns_max = GYRE_SECONDS(200000) });
 }
 
 /* What a body of kit_sweep() is told, and tells. */
