@@ -3,13 +3,7 @@
  * exchange that has it in hand: it ends once, and every question that actors have asked is answered
  * or fails.
  */
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <unistd.h>
-
-#include "exchange_rig.h"
-
-TestSuite(exchange_call, .timeout = 110);
+#include "exchange_kit.h"
 
 enum call { IN_REQUEST, IN_REPLY, IN_FAIL, IN_ASK, CALLS };
 
@@ -22,7 +16,7 @@ static enum call where;
 static enum deed what;
 static uint32_t called[CALLS];
 static bool done;
-static struct gyre_exchange_options inner; /* the functions of the rig */
+static struct gyre_exchange_options inner; /* the functions of the kit */
 
 static void act(struct gyre_handler_context *ctx, enum call here)
 {
@@ -79,54 +73,78 @@ static int on_ask(struct gyre_handler_context *ctx, uint64_t id, const struct gy
 
 /* ---- a life ---- */
 
+static int close_channel(struct gyre_handler_context *ctx, void *arg)
+{
+	(void)arg;
+	gyre_context_close(gyre_channel_tail(gyre_context_channel(ctx)));
+	return 0;
+}
+
+/* Counts the ends of the channel that the tap has seen within a time. */
+static uint32_t ends_within(uint64_t ns)
+{
+	const struct gyre_tapped *it;
+	uint32_t count = 0;
+
+	while ((it = gyre_tap_take(x.tap, ns)) != NULL) {
+		count += it->kind == GYRE_TAPPED_INACTIVE;
+	}
+	return count;
+}
+
 /* Whatever has happened, it is closed in the end, also by its peer. */
 static void end(void)
 {
-	rig_settle(&x.rig);
-	(void)close(x.fd);
-	if (x.inactive == 0) {
-		gyre_context_close(gyre_channel_tail(x.channel));
+	uint32_t ends;
+
+	x_settle();
+	ends = ends_within(0);
+	if (ends == 0 && (!done || what == SHUT_DOWN || what == REMOVE)) {
+		(void)gyre_tap_do(x.tap, close_channel, NULL);
 	}
-	cr_assert(rig_until_later(&x.rig, x_is_inactive, NULL), "%s, %d", names[where], (int)what);
-	rig_settle(&x.rig);
-	cr_expect_eq(x.inactive, 1, "%s, %d", names[where], (int)what);
+	gyre_test_channel_close(x.peer);
+	ends += ends_within(GYRE_SECONDS(60));
+	cr_expect_eq(done, what != DEEDS, "%s, %d was not called", names[where], (int)what);
+	cr_expect_eq(ends, 1, "%s, %d: %u ends", names[where], (int)what, ends);
 	cr_expect_eq(x.ended, x.asked_count, "%s, %d: %u of %u", names[where], (int)what, x.ended,
 		     x.asked_count);
-	rig_fini(&x.rig);
 }
 
-static void be_asked(bool any_order)
+static void be_asked(struct gyre_test *test, void *arg)
 {
-	struct gyre_exchange_options options = { .requests_max = 2, .any_order = any_order };
+	struct gyre_exchange_options options = { .requests_max = 2,
+						 .any_order = *(const bool *)arg };
+	struct frame frames[QUESTIONS];
 
 	done = false;
-	x_serve(&options);
+	x_complete(&options, true);
 	inner = options;
-	x_options()->request = on_request;
-	x_options()->reply = on_reply;
-	x_options()->fail = on_fail;
-	for (uint64_t id = 0; id < 2; id++) {
-		x_send(3 * id, AT_ONCE + 1);
-		x_send(3 * id + 1, -EBADMSG);
-		x_send(3 * id + 2, ALONE);
+	options.request = on_request;
+	options.reply = on_reply;
+	options.fail = on_fail;
+	x_serve(test, &options);
+	for (uint64_t id = 0; id < QUESTIONS; id += 3) {
+		frames[id] = (struct frame){ id, AT_ONCE + 1 };
+		frames[id + 1] = (struct frame){ id + 1, -EBADMSG };
+		frames[id + 2] = (struct frame){ id + 2, ALONE };
 	}
+	x_send_all(frames, QUESTIONS);
 	end();
 }
 
-static void be_answered(bool ids)
+static void be_answered(struct gyre_test *test, void *arg)
 {
-	struct gyre_exchange_options options = { .asks_max = 2, .ids = ids };
+	struct gyre_exchange_options options = { .asks_max = 2, .ids = *(const bool *)arg };
 	struct frame frame;
 
 	done = false;
-	x_ask(&options);
+	x_complete(&options, false);
 	inner = options;
-	x_options()->ask = on_ask;
+	options.ask = on_ask;
+	x_ask(test, &options);
+	x_ask_for_many(0, QUESTIONS, GYRE_FOREVER);
 	for (int i = 0; i < QUESTIONS; i++) {
-		(void)x_ask_for(i, GYRE_FOREVER);
-	}
-	for (int i = 0; i < QUESTIONS; i++) {
-		rig_settle(&x.rig);
+		x_settle();
 		if (x_receive(&frame)) {
 			x_send(frame.id, frame.value + 1);
 		}
@@ -134,18 +152,23 @@ static void be_answered(bool ids)
 	end();
 }
 
+/* What is under way when a channel ends is lost, more or less of it. */
+static void play(gyre_test_fn life, bool way)
+{
+	const struct gyre_test_options options = { .system = &exchange_kit_system,
+						   .allow_dead_letters = true,
+						   .failure = kit_failed };
+
+	cr_assert_eq(gyre_test_run(&options, life, &way), 0);
+}
+
 static void expect_all(enum deed deed)
 {
 	what = deed;
 	for (int call = 0; call < CALLS; call++) {
 		where = (enum call)call;
-		for (int way = 0; way < 2; way++) {
-			if (call < IN_ASK) {
-				be_asked(way == 0);
-			} else {
-				be_answered(way == 0);
-			}
-		}
+		play(call < IN_ASK ? be_asked : be_answered, true);
+		play(call < IN_ASK ? be_asked : be_answered, false);
 	}
 }
 
@@ -173,8 +196,8 @@ Test(exchange_call, an_ordinary_life_each_function_is_called)
 {
 	what = DEEDS;
 	where = CALLS;
-	be_asked(false);
-	be_answered(false);
+	play(be_asked, false);
+	play(be_answered, false);
 	for (int call = 0; call < CALLS; call++) {
 		cr_expect_gt(called[call], 0, "%s", names[call]);
 	}

@@ -360,21 +360,25 @@ static void begin(struct gyre_test *test, struct gyre_exchange_options *options,
 	x.tap = gyre_tap_open(test, &acceptor, &x.peer);
 }
 
+void x_complete(struct gyre_exchange_options *options, bool serves)
+{
+	if (!serves) {
+		options->ask = options->ask == NULL ? write_question : options->ask;
+		options->ask_barrier = is_alone;
+		return;
+	}
+	options->request = options->request == NULL ? serve : options->request;
+	options->frame_bytes = sizeof(struct serving_frame);
+	options->reply = options->reply == NULL ? write_answer : options->reply;
+	options->fail = options->fail == NULL ? write_failure : options->fail;
+	options->request_barrier = is_alone;
+}
+
 void x_serve(struct gyre_test *test, struct gyre_exchange_options *options)
 {
 	const struct gyre_channel_options channel = { .allow_half_close = true };
 
-	if (options->request == NULL) {
-		options->request = serve;
-	}
-	if (options->reply == NULL) {
-		options->reply = write_answer;
-	}
-	if (options->fail == NULL) {
-		options->fail = write_failure;
-	}
-	options->frame_bytes = sizeof(struct serving_frame);
-	options->request_barrier = is_alone;
+	x_complete(options, true);
 	begin(test, options, &channel);
 	x.serves = true;
 }
@@ -382,10 +386,7 @@ void x_serve(struct gyre_test *test, struct gyre_exchange_options *options)
 void x_ask_with(struct gyre_test *test, struct gyre_exchange_options *options,
 		const struct gyre_channel_options *channel)
 {
-	if (options->ask == NULL) {
-		options->ask = write_question;
-	}
-	options->ask_barrier = is_alone;
+	x_complete(options, false);
 	begin(test, options, channel);
 	x.by_id = options->ids;
 	x.asker = gyre_test_spawn(test, &asking_class, GYRE_NO_ARGUMENT);

@@ -92,8 +92,9 @@ extern const struct gyre_system_options exchange_kit_system;
 
 #define EXCHANGE_TEST(SUITE, NAME) KIT_TEST_WITH(SUITE, NAME, &exchange_kit_system)
 
-/* Opens the channel with a protocol of these options, to which the functions are added that they
- * do not have. */
+/* Adds the functions that the options do not have, for requests of the peer or for asks. */
+void x_complete(struct gyre_exchange_options *options, bool serves);
+/* Opens the channel with a protocol of these options, which are completed. */
 void x_serve(struct gyre_test *test, struct gyre_exchange_options *options);
 void x_ask(struct gyre_test *test, struct gyre_exchange_options *options);
 void x_ask_with(struct gyre_test *test, struct gyre_exchange_options *options,
