@@ -113,6 +113,29 @@ GYRE_API int gyre_test_channel_write_at(struct gyre_test_channel *channel, const
 				   GYRE_TEST_HERE)
 
 /**
+ * gyre_test_channel_try_write() - sends as the peer the bytes that there is room for
+ * @channel: the peer
+ * @bytes: the bytes
+ * @count: how many, at least 1, or GYRE_TEST_TEXT
+ * @within_ns: how long to wait for room at most, in the simulation's nanoseconds
+ *
+ * It never fails the test. So a test can see that a pipeline stops reading: there is room for no
+ * more bytes than the buffers of both sockets hold.
+ *
+ * Return: how many bytes, the first ones, were sent; or a negative errno, and then none was.
+ * Errors:
+ *   -EAGAIN     there was no room
+ *   -EBADF      the peer has closed the connection
+ *   -EPIPE      the peer has half closed it
+ *   -ECONNRESET  the channel is closed
+ * Ownership: @bytes are copied.
+ * Context: any thread of the test's host, but not one of the loops; blocks.
+ * Since: 0.1
+ */
+GYRE_API int64_t gyre_test_channel_try_write(struct gyre_test_channel *channel, const void *bytes,
+					     size_t count, uint64_t within_ns);
+
+/**
  * gyre_test_channel_read() - reads as the peer what the pipeline has written
  * @channel: the peer
  * @memory: for the bytes

@@ -141,14 +141,14 @@ size_t gy_test_count_of(const void *bytes, size_t count)
 	return count == GYRE_TEST_TEXT ? strlen((const char *)bytes) : count;
 }
 
-int gyre_test_channel_write_at(struct gyre_test_channel *channel, const void *bytes, size_t count,
-			       uint64_t within_ns, const char *place)
+/* Sends @count bytes, or what there is room for until @until_ns. Returns 0 or a negative errno, and
+ * in @ret_sent how many were sent, in any case. */
+static int send_until(const struct gyre_test_channel *channel, const void *bytes, size_t count,
+		      uint64_t until_ns, size_t *ret_sent)
 {
-	uint64_t until_ns = gy_test_until(channel->test, within_ns);
 	size_t done = 0;
 	int r = 0;
 
-	count = gy_test_count_of(bytes, count);
 	while (r == 0 && done < count) {
 		ssize_t sent = send(channel->fd, (const char *)bytes + done, count - done,
 				    MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -161,11 +161,36 @@ int gyre_test_channel_write_at(struct gyre_test_channel *channel, const void *by
 			r = -ETIMEDOUT;
 		}
 	}
+	*ret_sent = done;
+	return r;
+}
+
+int gyre_test_channel_write_at(struct gyre_test_channel *channel, const void *bytes, size_t count,
+			       uint64_t within_ns, const char *place)
+{
+	size_t sent;
+	int r;
+
+	count = gy_test_count_of(bytes, count);
+	r = send_until(channel, bytes, count, gy_test_until(channel->test, within_ns), &sent);
 	if (r < 0) {
 		gy_test_fail(channel->test, place, "%zu of %zu bytes cannot be written: %s",
-			     count - done, count, strerrordesc_np(-r));
+			     count - sent, count, strerrordesc_np(-r));
 	}
 	return r;
+}
+
+int64_t gyre_test_channel_try_write(struct gyre_test_channel *channel, const void *bytes,
+				    size_t count, uint64_t within_ns)
+{
+	size_t sent;
+	int r = send_until(channel, bytes, gy_test_count_of(bytes, count),
+			   gy_test_until(channel->test, within_ns), &sent);
+
+	if (sent > 0) {
+		return (int64_t)sent;
+	}
+	return r == -ETIMEDOUT ? -EAGAIN : r;
 }
 
 static int64_t receive(const struct gyre_test_channel *channel, void *memory, size_t bytes,

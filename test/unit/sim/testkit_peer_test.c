@@ -131,6 +131,38 @@ Test(sim_testkit_peer, holds_a_pipeline_up_and_is_held_up)
 		      "%s", told.text);
 }
 
+/* The same without a failure. */
+static void try_to_write(struct gyre_test *test, void *arg)
+{
+	struct gyre_test_channel *peer = gyre_test_channel_open(test, &echo_options);
+	static char bytes[1 << 16];
+	int64_t written = 0;
+	int64_t count;
+
+	(void)arg;
+	cr_assert_eq(gyre_test_channel_try_write(peer, "text", GYRE_TEST_TEXT, 0), 4);
+	while ((count = gyre_test_channel_try_write(peer, bytes, sizeof(bytes), GYRE_SECONDS(1))) >
+	       0) {
+		written += count;
+		cr_assert(written < INT64_C(1) << 30, "nothing holds the peer up");
+	}
+	cr_assert_eq(count, -EAGAIN);
+	(void)gyre_test_channel_expect_text(peer, "text");
+	while ((count = gyre_test_channel_read(peer, bytes, sizeof(bytes), GYRE_SECONDS(1))) > 0) {
+		written -= count;
+	}
+	cr_assert_eq(written, 0, "just what was written comes back");
+	cr_assert_eq(gyre_test_channel_half_close(peer), 0);
+	cr_assert_eq(gyre_test_channel_try_write(peer, bytes, 1, GYRE_SECONDS(1)), -EPIPE);
+	gyre_test_channel_close(peer);
+	cr_assert_eq(gyre_test_channel_try_write(peer, bytes, 1, GYRE_SECONDS(1)), -EBADF);
+}
+
+Test(sim_testkit_peer, writes_what_there_is_room_for)
+{
+	pass(try_to_write, NULL);
+}
+
 static void half_close(struct gyre_test *test, void *arg)
 {
 	struct gyre_test_channel *peer = gyre_test_channel_open(test, &echo_options);
