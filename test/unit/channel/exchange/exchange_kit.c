@@ -333,17 +333,36 @@ void x_abort(int reason)
 	(void)gyre_tap_do(x.tap, abort_channel, &reason);
 }
 
+static int find_owner(struct gyre_handler_context *ctx, void *arg)
+{
+	*(struct gyre_address *)arg = gyre_self(gyre_context_stack(ctx));
+	return 0;
+}
+
+static int stop(struct gyre_stack *stack, void *arg)
+{
+	return gyre_stop(stack, *(const struct gyre_address *)arg);
+}
+
+void x_stop_owner(void)
+{
+	struct gyre_address owner;
+
+	cr_assert_eq(gyre_tap_do(x.tap, find_owner, &owner), 0);
+	(void)gyre_probe_watch(x.probe, owner);
+	(void)gyre_probe_do(x.probe, stop, &owner);
+}
+
 /* ---- the kit ---- */
 
-static void note_warning(const struct gyre_log_line *line, void *arg)
+void x_log(const struct gyre_log_line *line, void *arg)
 {
 	(void)arg;
 	x.warnings++;
 	cr_assert_leq(x.warnings, x.warnings_expected, "%s", line->text);
 }
 
-const struct gyre_system_options exchange_kit_system = { .log = note_warning,
-							 .log_buffer_bytes = GYRE_LOG_UNBUFFERED };
+const struct gyre_system_options exchange_kit_system = { EXCHANGE_KIT_LOG };
 
 static void begin(struct gyre_test *test, struct gyre_exchange_options *options,
 		  const struct gyre_channel_options *channel)

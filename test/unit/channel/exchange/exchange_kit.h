@@ -11,6 +11,7 @@
 #include <gyre/exchange.h>
 #include <gyre/request.h>
 #include <gyre/tap.h>
+#include <gyre/watch.h>
 
 #include "kit_test.h"
 
@@ -87,7 +88,10 @@ struct exchange_kit {
 
 extern struct exchange_kit x;
 
-/* Of a test: it fails where a warning is logged that is not expected. */
+/* For @log of a system: fails the test where a warning is not expected. */
+void x_log(const struct gyre_log_line *line, void *arg);
+#define EXCHANGE_KIT_LOG .log = x_log, .log_buffer_bytes = GYRE_LOG_UNBUFFERED
+
 extern const struct gyre_system_options exchange_kit_system;
 
 #define EXCHANGE_TEST(SUITE, NAME) KIT_TEST_WITH(SUITE, NAME, &exchange_kit_system)
@@ -105,6 +109,8 @@ void x_remove(void);
 void x_upgrade(struct gyre_exchange_options *options);
 /* Closes the channel at once. */
 void x_abort(int reason);
+/* Stops the actor that owns the channel; that it has stopped comes to the probe. */
+void x_stop_owner(void);
 /* After x_ask(): has an actor ask the peer. The record is good until there are ASKED_MAX more. */
 struct asked *x_ask_for(int64_t value, uint64_t timeout_ns);
 /* The same for so many values from @value on, at once. */

@@ -1,14 +1,9 @@
 /* Requests of the peer: how many at a time, in which order they are answered, and how they end. */
-#include <criterion/criterion.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "actor/mail/mailbox.h"
-#include "exchange_rig.h"
+#include <gyre/node.h>
 
-TestSuite(exchange_request, .timeout = 60);
+#include "exchange_kit.h"
 
 static void expect_frame(uint64_t id, int64_t value)
 {
@@ -20,36 +15,34 @@ static void expect_frame(uint64_t id, int64_t value)
 
 /* ---- handling ---- */
 
-Test(exchange_request, is_handled_by_a_stack_of_the_owner_and_answered)
+EXCHANGE_TEST(exchange_request, is_handled_by_a_stack_of_the_owner_and_answered)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(7, 41);
 	expect_frame(7, 42);
 	cr_expect_eq(x.received, 0);
-	x_end();
 }
 
-Test(exchange_request, may_wait_for_others)
+EXCHANGE_TEST(exchange_request, may_wait_for_others)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, WAIT + 3);
 	x_expect_none();
 	cr_expect_eq(x_load().requests, 1);
 	x_open_gate(3);
 	expect_frame(1, WAIT + 4);
 	cr_expect_eq(x_load().requests, 0);
-	x_end();
 }
 
-Test(exchange_request, may_be_forwarded_and_stashed_by_who_got_it)
+EXCHANGE_TEST(exchange_request, may_be_forwarded_and_stashed_by_who_got_it)
 {
 	struct gyre_exchange_options options = { .requests_max = 2 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, FORWARD + 5);
 	x_send(2, 7);
 	x_expect_none(); /* the answers are in order */
@@ -57,15 +50,14 @@ Test(exchange_request, may_be_forwarded_and_stashed_by_who_got_it)
 	expect_frame(1, 5);
 	expect_frame(2, 8);
 	cr_expect_eq(x_load().requests, 0);
-	x_end();
 }
 
-Test(exchange_request, that_fails_is_written_as_the_protocol_does)
+EXCHANGE_TEST(exchange_request, that_fails_is_written_as_the_protocol_does)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
-	x.rig.warnings_expected = 1; /* the second is not answered */
+	x_serve(test, &options);
+	x.warnings_expected = 1; /* the second is not answered */
 	x_send(1, -EIO);
 	x_send(2, SILENT);
 	x_send(3, UNWRITABLE);
@@ -74,7 +66,7 @@ Test(exchange_request, that_fails_is_written_as_the_protocol_does)
 	expect_frame(2, -ENOMSG);
 	expect_frame(3, -EMSGSIZE);
 	expect_frame(4, 2);
-	x_end();
+	cr_expect_eq(x.warnings, 1);
 }
 
 static void fire(struct gyre_handler_context *ctx, uint64_t id, int error)
@@ -83,53 +75,44 @@ static void fire(struct gyre_handler_context *ctx, uint64_t id, int error)
 	gyre_context_fire_exception(ctx, error);
 }
 
-static void expect_closed_by_failure(struct gyre_exchange_options *options)
+EXCHANGE_TEST(exchange_request, that_fails_closes_the_channel_of_a_protocol_without_errors)
 {
-	char byte;
+	struct gyre_exchange_options options = { .fail = fire };
 
-	x_serve(options);
-	options->fail = NULL;
+	x_serve(test, &options);
 	x_send(1, 1);
 	x_send(2, -EIO);
 	x_send(3, 1);
 	expect_frame(1, 2);
-	(void)shutdown(x.fd, SHUT_WR);
-	cr_assert(rig_until(&x.rig, x_is_inactive, NULL));
-	cr_expect_eq(x.exception, -EIO);
-	cr_expect_eq(recv(x.fd, &byte, 1, MSG_DONTWAIT), 0, "no answer to the third");
-	x_end();
+	(void)gyre_test_channel_half_close(x.peer);
+	(void)gyre_tap_expect_exception(x.tap, -EIO, GYRE_SECONDS(1));
+	(void)gyre_tap_expect_inactive(x.tap, -EIO, GYRE_SECONDS(1));
+	(void)gyre_test_channel_expect_end(x.peer, GYRE_SECONDS(1));
+	x_expect_dropped(question, GYRE_DROP_STOPPED, 1); /* the third, which has no answer */
 }
 
-Test(exchange_request, that_fails_closes_the_channel_of_a_protocol_without_errors)
-{
-	struct gyre_exchange_options options = { .fail = fire };
-
-	expect_closed_by_failure(&options);
-}
-
-Test(exchange_request, shows_the_channel_as_its_sender)
+EXCHANGE_TEST(exchange_request, shows_the_channel_as_its_sender)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, TO_THE_CHANNEL);
 	expect_frame(1, TO_THE_CHANNEL + 1);
-	rig_settle(&x.rig);
-	cr_expect_eq(x.events, 1);
-	x_end();
+	(void)gyre_tap_expect_event(x.tap, question, GYRE_SECONDS(1));
+	(void)gyre_tap_expect_none(x.tap, GYRE_SECONDS(1));
 }
 
-Test(exchange_request, cannot_be_stashed)
+EXCHANGE_TEST(exchange_request, cannot_be_stashed)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, STASH);
 	expect_frame(1, -EINVAL + 1);
-	x_end();
 }
 
 static struct gyre_handler_context *seen[2];
+static uint32_t looked;
 
 static int look_for_context(struct gyre_stack *stack)
 {
@@ -139,6 +122,7 @@ static int look_for_context(struct gyre_stack *stack)
 	seen[0] = gyre_exchange_context(stack);
 	GYRE_AWAIT(stack, x_wait(stack, 5, future));
 	seen[1] = gyre_exchange_context(stack);
+	looked++;
 	return gyre_throw(stack, -EIO);
 	GYRE_END(stack);
 }
@@ -153,80 +137,77 @@ static int look_after_the_answer(struct gyre_stack *stack)
 	seen[0] = gyre_exchange_context(stack);
 	GYRE_AWAIT(stack, x_wait(stack, 5, future));
 	seen[1] = gyre_exchange_context(stack);
+	looked++;
 	return 0;
 	GYRE_END(stack);
 }
 
-static bool has_looked(struct rig *rig, void *arg)
+/* A request that looks, and waits at gate 5 until it looks again. */
+static void begin_to_look(struct gyre_test *test, gyre_handler_fn request)
+{
+	struct gyre_exchange_options options = { .request = request };
+
+	looked = 0;
+	x_serve(test, &options);
+	x_send(1, 1);
+	x_settle();
+	cr_expect_eq(seen[0], x.ctx);
+}
+
+static void look_again(void)
+{
+	x_open_gate(5);
+	x_settle();
+	cr_assert_eq(looked, 1);
+}
+
+static int look_in_an_actor(struct gyre_stack *stack, void *arg)
 {
 	(void)arg;
-	return gy_list_empty(&rig->house->suspended);
+	cr_expect_null(gyre_exchange_context(stack));
+	return 0;
 }
 
-Test(exchange_request, finds_its_protocol_while_the_channel_is_there)
+EXCHANGE_TEST(exchange_request, finds_its_protocol_while_the_channel_is_there)
 {
-	struct gyre_exchange_options options = { 0 };
-
-	x_serve(&options);
-	x_options()->request = look_for_context;
+	begin_to_look(test, look_for_context);
 	seen[1] = x.ctx;
-	x_send(1, 1);
-	rig_settle(&x.rig);
-	cr_expect_eq(seen[0], x.ctx);
-	gyre_channel_abort(x.channel, 0);
-	cr_assert(rig_until(&x.rig, x_is_inactive, NULL));
-	x_open_gate(5);
-	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	x_abort(0);
+	(void)gyre_tap_expect_inactive(x.tap, 0, GYRE_SECONDS(1));
+	look_again();
 	cr_expect_null(seen[1]);
-	cr_expect_null(gyre_exchange_context(&rig_stack(&x.rig)->head));
-	x_end();
+	(void)gyre_probe_do(x.probe, look_in_an_actor, NULL);
 }
 
-Test(exchange_request, finds_its_protocol_in_a_system_that_is_a_node)
-{
-	struct gyre_exchange_options options = { 0 };
+static const struct gyre_node_options node = { .id = 7 };
+static const struct gyre_system_options node_system = { EXCHANGE_KIT_LOG, .node = &node };
 
-	x_serve(&options);
-	x.rig.home.node = 7;
-	x_options()->request = look_for_context;
-	x_send(1, 1);
-	rig_settle(&x.rig);
-	cr_expect_eq(seen[0], x.ctx);
-	x_open_gate(5);
-	cr_assert(rig_until(&x.rig, has_looked, NULL));
+KIT_TEST_WITH(exchange_request, finds_its_protocol_in_a_system_that_is_a_node, &node_system)
+{
+	begin_to_look(test, look_for_context);
+	cr_expect_eq(x.address.node, 7);
+	look_again();
 	cr_expect_eq(seen[1], x.ctx);
-	x_end();
 }
 
-Test(exchange_request, finds_its_protocol_also_when_it_is_answered)
+EXCHANGE_TEST(exchange_request, finds_its_protocol_also_when_it_is_answered)
 {
-	struct gyre_exchange_options options = { 0 };
-
-	x_serve(&options);
-	x_options()->request = look_after_the_answer;
-	x_send(1, 1);
-	rig_settle(&x.rig);
-	cr_expect_eq(seen[0], x.ctx);
-	x_open_gate(5);
-	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	begin_to_look(test, look_after_the_answer);
+	look_again();
 	cr_expect_eq(seen[1], x.ctx);
-	x_end();
 }
 
-Test(exchange_request, is_served_by_a_copy_of_the_options)
+EXCHANGE_TEST(exchange_request, is_served_by_a_copy_of_the_options)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	memset(&options, 0xff, sizeof(options));
 	x_send(1, 10);
 	cr_expect_eq(x_expect().id, 1);
-	gyre_channel_abort(x.channel, 0);
-	cr_assert(rig_until(&x.rig, x_is_inactive, NULL));
-	rig_settle(&x.rig);
-	cr_expect_null(rig_channels(&x.rig)->mailboxes.options, "the copy is free");
-	x_end();
-}
+	x_abort(0);
+	(void)gyre_tap_expect_inactive(x.tap, 0, GYRE_SECONDS(1));
+} /* the testkit sees that the copy is free */
 
 /* ---- order ---- */
 
@@ -240,11 +221,11 @@ static void send_mix(void)
 	x_send(5, -EIO);
 }
 
-Test(exchange_request, is_answered_in_order_though_later_ones_finish_first)
+EXCHANGE_TEST(exchange_request, is_answered_in_order_though_later_ones_finish_first)
 {
 	struct gyre_exchange_options options = { .requests_max = 10 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	send_mix();
 	x_expect_none();
 	cr_expect_eq(x.begun_count, 5);
@@ -256,14 +237,13 @@ Test(exchange_request, is_answered_in_order_though_later_ones_finish_first)
 	expect_frame(3, WAIT + 4);
 	expect_frame(4, 21);
 	expect_frame(5, -EIO);
-	x_end();
 }
 
-Test(exchange_request, is_answered_as_it_finishes_where_order_does_not_count)
+EXCHANGE_TEST(exchange_request, is_answered_as_it_finishes_where_order_does_not_count)
 {
 	struct gyre_exchange_options options = { .requests_max = 10, .any_order = true };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	send_mix();
 	expect_frame(2, 11);
 	expect_frame(4, 21);
@@ -273,16 +253,15 @@ Test(exchange_request, is_answered_as_it_finishes_where_order_does_not_count)
 	expect_frame(3, WAIT + 4);
 	x_open_gate(1);
 	expect_frame(1, WAIT + 2);
-	x_end();
 }
 
 /* ---- how many ---- */
 
-Test(exchange_request, waits_for_the_one_before_it_by_default)
+EXCHANGE_TEST(exchange_request, waits_for_the_one_before_it_by_default)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	send_mix();
 	x_expect_none();
 	cr_expect_eq(x.begun_count, 1);
@@ -293,18 +272,17 @@ Test(exchange_request, waits_for_the_one_before_it_by_default)
 		cr_expect_eq(x_expect().id, id);
 	}
 	cr_expect_eq(x.running_max, 1);
-	x_end();
 }
 
-Test(exchange_request, is_never_in_flight_with_more_than_the_maximum)
+EXCHANGE_TEST(exchange_request, is_never_in_flight_with_more_than_the_maximum)
 {
 	struct gyre_exchange_options options = { .requests_max = 3 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	for (uint64_t id = 1; id <= 30; id++) {
 		x_send(id, WAIT + (int64_t)id);
 	}
-	rig_settle(&x.rig);
+	x_settle();
 	cr_expect_eq(x.begun_count, 3);
 	for (uint32_t id = 30; id >= 1; id--) {
 		x_open_gate(id);
@@ -313,80 +291,75 @@ Test(exchange_request, is_never_in_flight_with_more_than_the_maximum)
 		expect_frame(id, WAIT + (int64_t)id + 1);
 	}
 	cr_expect_eq(x.running_max, 3);
-	x_end();
 }
 
-/* The far end sends without waiting; nothing may be lost, and no more kept than said. */
-Test(exchange_request, makes_the_channel_stop_reading_when_too_many_are_pending)
-{
-	enum { COUNT = 20000 };
-	struct gyre_exchange_options options = { .requests_pending_max = 10 };
-	uint64_t sent = 0;
-	uint32_t most = 0;
+enum { PIECE_BYTES = 4096 };
 
-	x_serve(&options);
-	x_send(++sent, WAIT + 1);
-	for (int i = 0; i < 300; i++) {
-		struct frame frame = { .id = sent + 1 };
+static const struct gyre_system_options pieces_system = {
+	EXCHANGE_KIT_LOG, .receive_buffers = GYRE_RECEIVE_BUFFERS_WHOLE, .buffer_bytes = PIECE_BYTES
+};
 
-		while (sent < COUNT &&
-		       send(x.fd, &frame, sizeof(frame), MSG_DONTWAIT) == sizeof(frame)) {
-			frame.id = ++sent + 1;
-		}
-		rig_turn(&x.rig);
-		most = x_load().requests_pending > most ? x_load().requests_pending : most;
-	}
-	cr_expect_lt(sent, COUNT, "the far end was not held up");
-	cr_expect_leq(most, 10 + gy_ring_buffer_bytes(x.rig.home.loop.ring) / sizeof(struct frame),
-		      "what came in one piece is kept");
-	x_open_gate(1);
-	for (uint64_t id = 1; id <= sent; id++) {
-		cr_assert_eq(x_expect().id, id);
-	}
-	x_end();
-}
-
-Test(exchange_request, of_a_long_row_is_not_handled_inside_of_another)
+/* The peer sends without waiting; nothing may be lost, and no more kept than said. */
+KIT_TEST_WITH(exchange_request, makes_the_channel_stop_reading_when_too_many_are_pending,
+	      &pieces_system)
 {
 	enum { COUNT = 100000 };
+	struct gyre_exchange_options options = { .requests_pending_max = 10 };
+	static struct frame frames[COUNT];
+	int64_t sent;
+
+	for (uint64_t i = 0; i < COUNT; i++) {
+		frames[i] = (struct frame){ i + 1, i == 0 ? WAIT + 1 : 0 };
+	}
+	x_serve(test, &options);
+	sent = gyre_test_channel_try_write(x.peer, frames, sizeof(frames), GYRE_SECONDS(60));
+	cr_assert_gt(sent, 0);
+	cr_expect_lt((size_t)sent, sizeof(frames), "the peer was not held up");
+	cr_expect_geq(x_load().requests_pending, 10);
+	cr_expect_leq(x_load().requests_pending, 10 + PIECE_BYTES / sizeof(struct frame),
+		      "what came in one piece is kept");
+	x_open_gate(1);
+	for (uint64_t id = 1; id <= (uint64_t)sent / sizeof(struct frame); id++) {
+		cr_assert_eq(x_expect().id, id);
+	}
+}
+
+EXCHANGE_TEST(exchange_request, of_a_long_row_is_not_handled_inside_of_another)
+{
+	enum { COUNT = 100000, PIECE = 10000 };
 	struct gyre_exchange_options options = { 0 };
-	uint64_t sent = 0;
-	uint64_t received = 0;
+	static struct frame frames[PIECE];
 
-	x_serve(&options);
-	while (received < COUNT) {
-		struct frame frame = { .id = sent + 1 };
-
-		while (sent < COUNT &&
-		       send(x.fd, &frame, sizeof(frame), MSG_DONTWAIT) == sizeof(frame)) {
-			frame.id = ++sent + 1;
+	x_serve(test, &options);
+	for (uint64_t sent = 0; sent < COUNT; sent += PIECE) {
+		for (uint64_t i = 0; i < PIECE; i++) {
+			frames[i].id = sent + i;
 		}
-		rig_turn(&x.rig);
-		while (x_receive(&frame)) {
-			cr_assert_eq(frame.id, ++received);
+		x_send_all(frames, PIECE);
+		for (uint64_t i = 0; i < PIECE; i++) {
+			cr_assert_eq(x_expect().id, sent + i);
 		}
 	}
 	cr_expect_eq(x.depth_max, 1);
-	x_end();
 }
 
 /* ---- barriers ---- */
 
-Test(exchange_request, that_is_a_barrier_is_handled_alone)
+EXCHANGE_TEST(exchange_request, that_is_a_barrier_is_handled_alone)
 {
 	struct gyre_exchange_options options = { .requests_max = 10, .any_order = true };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, WAIT + 1);
 	x_send(2, ALONE_WAIT + 2);
 	x_send(3, 0);
 	x_send(4, ALONE);
 	x_send(5, 0);
-	rig_settle(&x.rig);
+	x_settle();
 	cr_expect_eq(x.begun_count, 1, "it waits for those before it");
 	x_open_gate(1);
 	expect_frame(1, WAIT + 2);
-	rig_settle(&x.rig);
+	x_settle();
 	cr_expect_eq(x.begun_count, 2, "it holds those behind it");
 	x_open_gate(2);
 	expect_frame(2, ALONE_WAIT + 3);
@@ -394,171 +367,147 @@ Test(exchange_request, that_is_a_barrier_is_handled_alone)
 		cr_expect_eq(x_expect().id, id);
 	}
 	cr_expect_eq(x.running_max, 1);
-	x_end();
 }
 
 /* ---- the end ---- */
 
-static bool is_told(struct rig *rig, void *arg)
-{
-	(void)rig;
-	(void)arg;
-	return x.input_closed > 0;
-}
-
-Test(exchange_request, is_answered_when_the_peer_has_stopped_sending)
+EXCHANGE_TEST(exchange_request, is_answered_when_the_peer_has_stopped_sending)
 {
 	struct gyre_exchange_options options = { .requests_max = 2 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, WAIT + 1);
 	x_send(2, 1);
 	x_send(3, 1);
-	cr_assert_eq(shutdown(x.fd, SHUT_WR), 0);
+	cr_assert_eq(gyre_test_channel_half_close(x.peer), 0);
 	x_expect_none();
-	cr_expect_eq(x.input_closed, 0);
+	(void)gyre_tap_expect_none(x.tap, 0);
 	x_open_gate(1);
 	for (uint64_t id = 1; id <= 3; id++) {
 		cr_expect_eq(x_expect().id, id);
 	}
-	cr_expect(rig_until(&x.rig, is_told, NULL));
-	gyre_channel_abort(x.channel, 0);
-	x_end();
+	(void)gyre_tap_expect_read_end(x.tap, GYRE_SECONDS(1));
+	(void)gyre_tap_expect_event(x.tap, gyre_input_closed, GYRE_SECONDS(1));
+	x_abort(0);
 }
 
-Test(exchange_request, is_answered_when_the_system_drains)
+EXCHANGE_TEST(exchange_request, is_answered_when_the_system_drains)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, WAIT + 1);
 	x_send(2, 1);
-	rig_settle(&x.rig);
-	x.rig.home.channel_ops->drain(&x.rig.home);
+	x_settle();
+	gyre_system_stop(gyre_test_system(test));
 	x_expect_none();
-	cr_expect_eq(x.inactive, 0);
+	(void)gyre_tap_expect_none(x.tap, 0);
 	x_open_gate(1);
 	expect_frame(1, WAIT + 2);
 	expect_frame(2, 2);
-	cr_expect(rig_until(&x.rig, x_is_inactive, NULL));
-	x_end();
+	(void)gyre_tap_expect_event(x.tap, gyre_input_closed, GYRE_SECONDS(1));
+	(void)gyre_tap_expect_inactive(x.tap, 0, GYRE_SECONDS(1));
 }
 
-Test(exchange_request, in_flight_runs_on_when_the_channel_ends_and_pending_ones_are_lost)
+EXCHANGE_TEST(exchange_request, in_flight_runs_on_when_the_channel_ends_and_pending_ones_are_lost)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	send_mix();
-	rig_settle(&x.rig);
-	gyre_channel_abort(x.channel, -EIO);
-	cr_assert(rig_until(&x.rig, x_is_inactive, NULL));
-	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_STOPPED], 4);
+	x_settle();
+	x_abort(-EIO);
+	(void)gyre_tap_expect_inactive(x.tap, -EIO, GYRE_SECONDS(1));
+	x_expect_dropped(question, GYRE_DROP_STOPPED, 4);
 	x_open_gate(1);
-	rig_settle(&x.rig);
+	x_settle();
 	cr_expect_eq(x.running, 0);
 	cr_expect_eq(x.begun_count, 1);
-	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_NO_ACTOR], 1, "its answer");
-	x_end();
+	x_expect_dropped(answer, GYRE_DROP_NO_ACTOR, 1);
 }
 
-Test(exchange_request, answered_out_of_turn_is_lost_with_the_channel)
+EXCHANGE_TEST(exchange_request, answered_out_of_turn_is_lost_with_the_channel)
 {
 	struct gyre_exchange_options options = { .requests_max = 5 };
+	struct gyre_counters counters;
 
-	x_serve(&options);
+	x_serve(test, &options);
 	send_mix();
-	rig_settle(&x.rig);
-	gyre_channel_abort(x.channel, -EIO);
-	cr_assert(rig_until(&x.rig, x_is_inactive, NULL));
-	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_STOPPED], 3);
-	x_end();
+	x_settle();
+	x_abort(-EIO);
+	(void)gyre_tap_expect_inactive(x.tap, -EIO, GYRE_SECONDS(1));
+	x_expect_dropped(answer, GYRE_DROP_STOPPED, 2);
+	cr_assert_eq(gyre_system_counters(gyre_test_system(test), &counters), 0);
+	cr_expect_eq(counters.dropped[GYRE_DROP_STOPPED], 3, "and the failure");
 }
 
-static bool has_stopped(struct rig *rig, void *arg)
-{
-	return ((const struct gy_house *)arg)->status == GY_HOUSE_FREE && rig != NULL;
-}
-
-Test(exchange_request, does_not_keep_an_actor_from_stopping)
+EXCHANGE_TEST(exchange_request, does_not_keep_an_actor_from_stopping)
 {
 	struct gyre_exchange_options options = { .requests_max = 2 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, WAIT + 1);
 	x_send(2, WAIT + 2);
 	x_send(3, 1);
-	rig_settle(&x.rig);
-	gy_house_request_stop(x.rig.house, 0);
-	(void)shutdown(x.fd, SHUT_WR);
-	cr_expect(rig_until(&x.rig, has_stopped, x.rig.house));
-	x_end();
+	x_settle();
+	x_stop_owner();
+	(void)gyre_test_channel_half_close(x.peer);
+	(void)gyre_probe_expect(x.probe, gyre_terminated, GYRE_SECONDS(1));
+	x_expect_dropped(question, GYRE_DROP_STOPPED, 1);
 }
 
-Test(exchange_request, is_left_to_itself_when_the_protocol_leaves_the_pipeline)
+EXCHANGE_TEST(exchange_request, is_left_to_itself_when_the_protocol_leaves_the_pipeline)
 {
 	struct gyre_exchange_options options = { .requests_pending_max = 2 };
 
-	x_serve(&options);
+	x_serve(test, &options);
 	send_mix();
-	rig_settle(&x.rig);
-	gyre_context_remove(x.ctx);
+	x_settle();
+	x_remove();
 	x_open_gate(1);
 	x_expect_none();
-	cr_expect_eq(x.inactive, 0, "the channel stays");
-	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_STOPPED], 4);
-	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_LATE], 1, "the answer");
-	gyre_buffer_destroy(x.partial);
-	x.partial = NULL;
-	x_end();
+	(void)gyre_tap_expect_none(x.tap, GYRE_SECONDS(1)); /* the channel stays */
+	x_expect_dropped(question, GYRE_DROP_STOPPED, 4);
+	x_expect_dropped(answer, GYRE_DROP_LATE, 1);
 }
 
-Test(exchange_request, of_a_protocol_that_has_left_is_not_answered_as_one_of_the_next)
+EXCHANGE_TEST(exchange_request, of_a_protocol_that_has_left_is_not_answered_as_one_of_the_next)
 {
 	struct gyre_exchange_options options = { 0 };
-	struct frame frame;
 
-	x_serve(&options);
+	x_serve(test, &options);
 	x_send(1, WAIT + 1);
-	rig_settle(&x.rig);
+	x_settle();
 	x_upgrade(&options);
 	x_send(7, WAIT + 2);
-	rig_settle(&x.rig);
+	x_settle();
 	x_open_gate(1);
 	x_expect_none();
-	cr_expect_eq(x.rig.home.counters.dropped[GYRE_DROP_LATE], 1, "the answer of the first");
+	x_expect_dropped(answer, GYRE_DROP_LATE, 1); /* of the first */
 	x_open_gate(2);
-	frame = x_expect();
-	cr_expect_eq(frame.id, 7);
-	cr_expect_eq(frame.value, WAIT + 3);
-	x_end();
+	expect_frame(7, WAIT + 3);
 }
 
-static void expect_no_later_protocol(gyre_handler_fn request)
+static void expect_no_later_protocol(struct gyre_test *test, gyre_handler_fn request)
 {
 	struct gyre_exchange_options options = { 0 };
 
-	x_serve(&options);
-	x_options()->request = request;
-	x_send(1, 1);
-	rig_settle(&x.rig);
-	cr_expect_eq(seen[0], x.ctx);
+	begin_to_look(test, request);
+	x_complete(&options, true);
 	x_upgrade(&options);
 	seen[1] = x.ctx;
-	x_open_gate(5);
-	cr_assert(rig_until(&x.rig, has_looked, NULL));
+	look_again();
 	cr_expect_null(seen[1]);
-	x_end();
 }
 
-Test(exchange_request, finds_no_protocol_that_came_after_its_own)
+EXCHANGE_TEST(exchange_request, finds_no_protocol_that_came_after_its_own)
 {
-	expect_no_later_protocol(look_for_context);
+	expect_no_later_protocol(test, look_for_context);
 }
 
-Test(exchange_request, that_is_answered_finds_no_protocol_that_came_after_its_own)
+EXCHANGE_TEST(exchange_request, that_is_answered_finds_no_protocol_that_came_after_its_own)
 {
-	expect_no_later_protocol(look_after_the_answer);
+	expect_no_later_protocol(test, look_after_the_answer);
 }
 
 static int open_at_the_tail(struct gyre_handler_context *ctx)
@@ -567,20 +516,26 @@ static int open_at_the_tail(struct gyre_handler_context *ctx)
 				  (const struct gyre_exchange_options *)gyre_context_arg(ctx));
 }
 
-static const struct gyre_handler at_the_tail = { .name = "opening", .added = open_at_the_tail };
-static const struct gyre_handler *const at_the_tail_only[] = { &at_the_tail, NULL };
+static int init_at_the_tail(struct gyre_channel *channel, void *arg)
+{
+	static const struct gyre_handler opening = { .name = "opening", .added = open_at_the_tail };
 
-Test(exchange_request, may_be_of_an_exchange_at_the_tail)
+	return gyre_pipeline_add(channel, GYRE_LAST, &opening, arg);
+}
+
+EXCHANGE_TEST(exchange_request, may_be_of_an_exchange_at_the_tail)
 {
 	struct gyre_exchange_options options = { 0 };
-	int fd;
+	const struct gyre_acceptor_options acceptor = { .init_channel = init_at_the_tail,
+							.init_arg = &options };
+	struct gyre_test_channel *peer;
 
-	x_serve(&options);
-	fd = rig_open(&x.rig, at_the_tail_only, &options, NULL, NULL);
-	rig_settle(&x.rig);
-	(void)close(fd);
-	x_end(); /* which sees that nothing is left */
-}
+	x_complete(&options, true);
+	x_serve(test, &options);
+	x.tap = gyre_tap_open(test, &acceptor, &peer);
+	cr_expect_eq(x_load().requests, 0);
+	gyre_test_channel_close(peer);
+} /* the testkit sees that nothing is left */
 
 /* ---- misuse ---- */
 
@@ -599,9 +554,9 @@ static int wrong_encode(struct gyre_handler_context *ctx, uint64_t id, const str
 	return 0;
 }
 
-Test(exchange_request, needs_options_that_make_sense)
+static int open_wrongly(struct gyre_handler_context *ctx, void *arg)
 {
-	struct gyre_exchange_options options = { 0 };
+	const struct gyre_exchange_options *options = (const struct gyre_exchange_options *)arg;
 	const struct gyre_exchange_options nothing = { 0 };
 	const struct gyre_exchange_options no_reply = { .request = wrong_request };
 	const struct gyre_exchange_options large = { .request = wrong_request,
@@ -612,17 +567,24 @@ Test(exchange_request, needs_options_that_make_sense)
 	};
 	struct gyre_exchange_load load;
 
-	x_serve(&options);
-	cr_expect_eq(gyre_exchange_open(NULL, &options), -EINVAL);
-	cr_expect_eq(gyre_exchange_open(x.ctx, NULL), -EINVAL);
-	cr_expect_eq(gyre_exchange_open(x.ctx, &nothing), -EINVAL);
-	cr_expect_eq(gyre_exchange_open(x.ctx, &no_reply), -EINVAL);
-	cr_expect_eq(gyre_exchange_open(x.ctx, &large), -EINVAL);
-	cr_expect_eq(gyre_exchange_open(x.ctx, &few_ids), -EINVAL);
-	cr_expect_eq(gyre_exchange_open(x.ctx, &options), -EEXIST);
-	cr_expect_eq(gyre_exchange_look(x.ctx, NULL), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(NULL, options), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(ctx, NULL), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(ctx, &nothing), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(ctx, &no_reply), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(ctx, &large), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(ctx, &few_ids), -EINVAL);
+	cr_expect_eq(gyre_exchange_open(ctx, options), -EEXIST);
+	cr_expect_eq(gyre_exchange_look(ctx, NULL), -EINVAL);
 	cr_expect_eq(gyre_exchange_look(NULL, &load), -EINVAL);
-	gyre_channel_abort(x.channel, 0);
-	cr_expect_eq(gyre_exchange_open(x.ctx, &options), -EPIPE);
-	x_end();
+	gyre_channel_abort(gyre_context_channel(ctx), 0);
+	cr_expect_eq(gyre_exchange_open(ctx, options), -EPIPE);
+	return 0;
+}
+
+EXCHANGE_TEST(exchange_request, needs_options_that_make_sense)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(test, &options);
+	(void)gyre_tap_do(x.tap, open_wrongly, &options);
 }
