@@ -344,13 +344,18 @@ static int stop(struct gyre_stack *stack, void *arg)
 	return gyre_stop(stack, *(const struct gyre_address *)arg);
 }
 
+void x_stop(struct gyre_address actor)
+{
+	cr_assert_eq(gyre_probe_do(x.probe, stop, &actor), 0);
+}
+
 void x_stop_owner(void)
 {
 	struct gyre_address owner;
 
 	cr_assert_eq(gyre_tap_do(x.tap, find_owner, &owner), 0);
 	(void)gyre_probe_watch(x.probe, owner);
-	(void)gyre_probe_do(x.probe, stop, &owner);
+	x_stop(owner);
 }
 
 /* ---- the kit ---- */

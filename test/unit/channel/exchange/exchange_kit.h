@@ -109,7 +109,8 @@ void x_remove(void);
 void x_upgrade(struct gyre_exchange_options *options);
 /* Closes the channel at once. */
 void x_abort(int reason);
-/* Stops the actor that owns the channel; that it has stopped comes to the probe. */
+/* Stops an actor; and that which owns the channel, of whose end the probe hears. */
+void x_stop(struct gyre_address actor);
 void x_stop_owner(void);
 /* After x_ask(): has an actor ask the peer. The record is good until there are ASKED_MAX more. */
 struct asked *x_ask_for(int64_t value, uint64_t timeout_ns);
