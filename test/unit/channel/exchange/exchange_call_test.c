@@ -117,7 +117,7 @@ static void be_asked(struct gyre_test *test, void *arg)
 	struct frame frames[QUESTIONS];
 
 	done = false;
-	x_complete(&options, true);
+	x_complete_serving(&options);
 	inner = options;
 	options.request = on_request;
 	options.reply = on_reply;
@@ -138,7 +138,7 @@ static void be_answered(struct gyre_test *test, void *arg)
 	struct frame frame;
 
 	done = false;
-	x_complete(&options, false);
+	x_complete_asking(&options);
 	inner = options;
 	options.ask = on_ask;
 	x_ask(test, &options);

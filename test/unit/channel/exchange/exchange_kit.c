@@ -384,25 +384,28 @@ static void begin(struct gyre_test *test, struct gyre_exchange_options *options,
 	x.tap = gyre_tap_open(test, &acceptor, &x.peer);
 }
 
-void x_complete(struct gyre_exchange_options *options, bool serves)
+void x_complete_serving(struct gyre_exchange_options *options)
 {
-	if (!serves) {
-		options->ask = options->ask == NULL ? write_question : options->ask;
-		options->ask_barrier = is_alone;
-		return;
-	}
-	options->request = options->request == NULL ? serve : options->request;
+	options->request = serve;
 	options->frame_bytes = sizeof(struct serving_frame);
-	options->reply = options->reply == NULL ? write_answer : options->reply;
-	options->fail = options->fail == NULL ? write_failure : options->fail;
+	options->reply = write_answer;
+	options->fail = write_failure;
 	options->request_barrier = is_alone;
+}
+
+void x_complete_asking(struct gyre_exchange_options *options)
+{
+	options->ask = write_question;
+	options->ask_barrier = is_alone;
 }
 
 void x_serve(struct gyre_test *test, struct gyre_exchange_options *options)
 {
 	const struct gyre_channel_options channel = { .allow_half_close = true };
 
-	x_complete(options, true);
+	if (options->request == NULL) {
+		x_complete_serving(options);
+	}
 	begin(test, options, &channel);
 	x.serves = true;
 }
@@ -410,7 +413,9 @@ void x_serve(struct gyre_test *test, struct gyre_exchange_options *options)
 void x_ask_with(struct gyre_test *test, struct gyre_exchange_options *options,
 		const struct gyre_channel_options *channel)
 {
-	x_complete(options, false);
+	if (options->ask == NULL) {
+		x_complete_asking(options);
+	}
 	begin(test, options, channel);
 	x.by_id = options->ids;
 	x.asker = gyre_test_spawn(test, &asking_class, GYRE_NO_ARGUMENT);

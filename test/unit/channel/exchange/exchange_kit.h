@@ -96,9 +96,10 @@ extern const struct gyre_system_options exchange_kit_system;
 
 #define EXCHANGE_TEST(SUITE, NAME) KIT_TEST_WITH(SUITE, NAME, &exchange_kit_system)
 
-/* Adds the functions that the options do not have, for requests of the peer or for asks. */
-void x_complete(struct gyre_exchange_options *options, bool serves);
-/* Opens the channel with a protocol of these options, which are completed. */
+/* Set the functions of the options, for requests of the peer and for asks. */
+void x_complete_serving(struct gyre_exchange_options *options);
+void x_complete_asking(struct gyre_exchange_options *options);
+/* Opens the channel with a protocol of these options, which are completed unless they are. */
 void x_serve(struct gyre_test *test, struct gyre_exchange_options *options);
 void x_ask(struct gyre_test *test, struct gyre_exchange_options *options);
 void x_ask_with(struct gyre_test *test, struct gyre_exchange_options *options,

@@ -69,16 +69,12 @@ EXCHANGE_TEST(exchange_request, that_fails_is_written_as_the_protocol_does)
 	cr_expect_eq(x.warnings, 1);
 }
 
-static void fire(struct gyre_handler_context *ctx, uint64_t id, int error)
-{
-	(void)id;
-	gyre_context_fire_exception(ctx, error);
-}
-
 EXCHANGE_TEST(exchange_request, that_fails_closes_the_channel_of_a_protocol_without_errors)
 {
-	struct gyre_exchange_options options = { .fail = fire };
+	struct gyre_exchange_options options = { 0 };
 
+	x_complete_serving(&options);
+	options.fail = NULL;
 	x_serve(test, &options);
 	x_send(1, 1);
 	x_send(2, -EIO);
@@ -145,9 +141,11 @@ static int look_after_the_answer(struct gyre_stack *stack)
 /* A request that looks, and waits at gate 5 until it looks again. */
 static void begin_to_look(struct gyre_test *test, gyre_handler_fn request)
 {
-	struct gyre_exchange_options options = { .request = request };
+	struct gyre_exchange_options options = { 0 };
 
 	looked = 0;
+	x_complete_serving(&options);
+	options.request = request;
 	x_serve(test, &options);
 	x_send(1, 1);
 	x_settle();
@@ -493,7 +491,7 @@ static void expect_no_later_protocol(struct gyre_test *test, gyre_handler_fn req
 	struct gyre_exchange_options options = { 0 };
 
 	begin_to_look(test, request);
-	x_complete(&options, true);
+	x_complete_serving(&options);
 	x_upgrade(&options);
 	seen[1] = x.ctx;
 	look_again();
@@ -530,7 +528,6 @@ EXCHANGE_TEST(exchange_request, may_be_of_an_exchange_at_the_tail)
 							.init_arg = &options };
 	struct gyre_test_channel *peer;
 
-	x_complete(&options, true);
 	x_serve(test, &options);
 	x.tap = gyre_tap_open(test, &acceptor, &peer);
 	cr_expect_eq(x_load().requests, 0);
