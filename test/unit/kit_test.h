@@ -23,6 +23,7 @@ static inline void kit_run(gyre_test_fn body, void *arg, const struct gyre_test_
 	cr_assert_eq(gyre_test_run(&told, body, arg), 0);
 }
 
+/* Waits of more than a day are over in no time, too. */
 static inline void kit_play(gyre_test_fn body, const struct gyre_system_options *system)
 {
 	kit_run(body, NULL,

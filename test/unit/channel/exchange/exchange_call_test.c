@@ -155,11 +155,9 @@ static void be_answered(struct gyre_test *test, void *arg)
 /* What is under way when a channel ends is lost, more or less of it. */
 static void play(gyre_test_fn life, bool way)
 {
-	const struct gyre_test_options options = { .system = &exchange_kit_system,
-						   .allow_dead_letters = true,
-						   .failure = kit_failed };
-
-	cr_assert_eq(gyre_test_run(&options, life, &way), 0);
+	kit_run(life, &way,
+		&(struct gyre_test_options){ .system = &exchange_kit_system,
+					     .allow_dead_letters = true });
 }
 
 static void expect_all(enum deed deed)

@@ -171,7 +171,7 @@ static int serve(struct gyre_stack *stack)
 	enter();
 	GYRE_BEGIN(stack);
 	frame->value = gyre_message(stack, question)->value;
-	x.begun[x.begun_count++ % BEGUN_MAX] = frame->value;
+	x.begun_count++;
 	x.running++;
 	x.running_max = x.running > x.running_max ? x.running : x.running_max;
 	if (frame->value >= FORWARD) {

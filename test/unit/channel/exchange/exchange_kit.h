@@ -15,7 +15,7 @@
 
 #include "kit_test.h"
 
-enum { GATES = 64, BEGUN_MAX = 4096, ASKED_MAX = 4096 };
+enum { GATES = 64, ASKED_MAX = 4096 };
 
 struct frame {
 	uint64_t id;
@@ -70,9 +70,8 @@ struct exchange_kit {
 	size_t frame_bytes;
 	bool serves; /* frames are requests, else answers */
 	bool by_id;
-	int64_t begun[BEGUN_MAX]; /* values of requests whose handler was called */
-	uint32_t begun_count;
-	uint32_t written_count; /* asks */
+	uint32_t begun_count;	/* requests whose handler was called */
+	uint32_t written_count; /* asks, to the peer */
 	struct gyre_address asker;
 	struct asked asked[ASKED_MAX];
 	uint32_t asked_count;
@@ -92,7 +91,7 @@ extern struct exchange_kit x;
 void x_log(const struct gyre_log_line *line, void *arg);
 #define EXCHANGE_KIT_LOG .log = x_log, .log_buffer_bytes = GYRE_LOG_UNBUFFERED
 
-extern const struct gyre_system_options exchange_kit_system;
+extern const struct gyre_system_options exchange_kit_system; /* of these alone */
 
 #define EXCHANGE_TEST(SUITE, NAME) KIT_TEST_WITH(SUITE, NAME, &exchange_kit_system)
 
