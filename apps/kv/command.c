@@ -46,6 +46,7 @@ void call_set(struct call *call)
 	call->count = call->shard->args.count;
 	call->command = *slot_of(call->args[0]);
 	call->hash = 0;
+	call->sum = 0; /* the command before may have counted */
 	if (call->command != NULL && call->command->type != NONE && call->count > 1) {
 		call->hash = hash_of(call->args[1]);
 	}

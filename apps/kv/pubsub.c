@@ -74,7 +74,6 @@ static const char *publish(struct call *call)
 {
 	struct item *channel = tree_find(call->shard->names[CHANNELS], 0, call->args[1]);
 
-	call->sum = 0;
 	if (channel != NULL) {
 		publish_to(channel, call, false);
 	}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """gyre-kv with the clients of Redis: redis-cli, redis-benchmark and python3-redis, on one loop and on several."""
+import contextlib
 import importlib
 import shutil
 import subprocess
@@ -193,6 +194,22 @@ def a_client_hears_what_it_publishes_between_replies(kv, loops):
             expect(replies == [b"*2\r\n:1\r\n:1\r\n", b"+OK\r\n"] + [b"+QUEUED\r\n"] * 2 + [push] * 2, f"{replies}")
 
 
+def what_is_published_does_not_count_as_removed(kv, loops):
+    """However many hear it, and wherever."""
+    keys = [f"removed{i}" for i in range(16)]
+    with Client(kv) as client, contextlib.ExitStack() as subscribers:
+        for _ in range(8):
+            subscribers.enter_context(Client(kv)).ask("subscribe", "removal")
+        client.send(b"".join(encode("set", key, 1) + encode("publish", "removal", key) + encode("del", key)
+                             for key in keys))
+        replies = [client.reply() for _ in range(3 * len(keys))]
+        expect(replies == [b"+OK\r\n", b":8\r\n", b":1\r\n"] * len(keys), f"{replies}")
+        if loops == 1:
+            client.send(encode("multi") + encode("publish", "removal", "x") + encode("del", "removed") + encode("exec"))
+            replies = [client.reply() for _ in range(4)]
+            expect(replies[3] == b"*2\r\n:8\r\n:0\r\n", f"{replies}")
+
+
 def subscriptions_end_with_what_has_them(kv):
     with Client(kv) as stays, Client(kv) as teller:
         stays.expect(b"*3\r\n$10\r\npsubscribe\r\n$2\r\nn*\r\n:1\r\n", "psubscribe", "n*")
@@ -261,6 +278,7 @@ def main():
             clients_name_themselves(kv)
             what_is_published_comes_in_the_order_of_the_commands(kv)
             a_client_hears_what_it_publishes_between_replies(kv, loops)
+            what_is_published_does_not_count_as_removed(kv, loops)
             subscriptions_end_with_what_has_them(kv)
             with Client(kv) as client:
                 client.expect(b"+OK\r\n", "flushall")
