@@ -16,9 +16,9 @@
 #include <gyre/exchange.h>
 #include <gyre/listen.h>
 
-#include "stress.h"
+#include "board.h"
 
-enum { LOOPS = 3, LANES = 6, STEPS = 6000, CLIENTS = 4, BOARD = 8, SENDERS = LOOPS * LANES + 1 };
+enum { LOOPS = 3, LANES = 6, STEPS = 6000, CLIENTS = 4, SENDERS = LOOPS * LANES + 1 };
 
 /* ---- what is sent ---- */
 
@@ -68,28 +68,7 @@ static struct goods goods_of(uint64_t sender, uint64_t number)
 
 /* ---- the addresses that are known ---- */
 
-static struct {
-	pthread_mutex_t mutex;
-	struct gyre_address addresses[BOARD];
-	uint32_t next;
-} board = { .mutex = PTHREAD_MUTEX_INITIALIZER };
-
-static void publish(struct gyre_address address)
-{
-	(void)pthread_mutex_lock(&board.mutex);
-	board.addresses[board.next++ % BOARD] = address;
-	(void)pthread_mutex_unlock(&board.mutex);
-}
-
-static struct gyre_address pick(uint64_t *random)
-{
-	struct gyre_address address;
-
-	(void)pthread_mutex_lock(&board.mutex);
-	address = board.addresses[stress_random(random, BOARD)];
-	(void)pthread_mutex_unlock(&board.mutex);
-	return address;
-}
+static struct board board = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- channels ---- */
 
@@ -188,7 +167,7 @@ static void end(struct gyre_handler_context *ctx)
 
 static void active(struct gyre_handler_context *ctx)
 {
-	publish(gyre_channel_address(gyre_context_channel(ctx)));
+	board_put(&board, gyre_channel_address(gyre_context_channel(ctx)));
 }
 
 static void on_event(struct gyre_handler_context *ctx, const struct gyre_type *type,
@@ -293,7 +272,7 @@ struct step_frame {
 static int act(struct gyre_stack *stack, struct sender *sender, struct step_frame *frame)
 {
 	static const unsigned char zeros[64 * sizeof(struct frame)];
-	struct gyre_address to = pick(&sender->random);
+	struct gyre_address to = board_pick(&board, &sender->random);
 	uint32_t what = stress_random(&sender->random, 100);
 	uint64_t timeout_ns = 1 + stress_random(&sender->random, 20000000);
 
@@ -356,7 +335,7 @@ static void *send_from_outside(void *arg)
 
 	while (gy_load_acquire(&may_run) != 0) {
 		struct goods goods = goods_of(SENDERS - 1, ++number);
-		struct gyre_address to = pick(&random);
+		struct gyre_address to = board_pick(&board, &random);
 
 		(void)gyre_system_notify(
 			system, to,
