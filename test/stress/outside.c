@@ -1,8 +1,9 @@
 /*
  * Threads that are no loop's beat on systems which are stopped at a random moment: eight of them
  * send notices, ask and wait, ask with callbacks and with time-outs of every length, while actors
- * give work to the pool. Each ask must end exactly once and with its own answer, each payload that
- * owns something must be destroyed once, and nobody may hang.
+ * of all loops give work to several pools, and give some of it up. Each ask must end exactly once
+ * and with its own answer, each payload that owns something must be destroyed once, no pool may
+ * work at more pieces than it has threads, and nobody may hang.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +22,7 @@ enum {
 	THREADS = 8,
 	DELAY_US_MAX = 30000,
 	UNANSWERED_MAX = 300,
+	POOLS = 4,
 };
 
 /* A payload that owns a piece of the heap, which its maker wrote. */
@@ -74,19 +76,31 @@ static void wait_us(uint64_t us)
 
 /* ---- the actors ---- */
 
+struct pool {
+	const char *name; /* NULL for that of gyre_offload() */
+	uint32_t threads;
+	uint32_t queue_max;
+	uint32_t working; /* atomic */
+};
+
+static struct pool pools[POOLS] = {
+	{ 0 }, { .name = "disk" }, { .name = "hash" }, { .name = "mail" }
+};
+
+/* The pool that a value is worked at by. */
+static struct pool *pool_of(uint64_t value)
+{
+	return &pools[value % POOLS];
+}
+
 struct working_frame {
 	struct gyre_future future;
+	struct gyre_future other;
 	uint64_t value;
 };
 
-static int work(struct gyre_work *piece)
+static int work_at(struct gyre_work *piece, uint64_t value)
 {
-	struct goods goods;
-	uint64_t value;
-
-	check(gyre_work_move(piece, goods, &goods) == 0);
-	value = goods.values[0];
-	goods_destroy(&goods);
 	if (value % 5 == 0) {
 		wait_us(value % 4000); /* some are still at it when the loops end */
 	}
@@ -99,6 +113,43 @@ static int work(struct gyre_work *piece)
 				goods_of(value + 1)));
 }
 
+static int work(struct gyre_work *piece)
+{
+	struct goods goods;
+	struct pool *pool;
+	uint64_t value;
+	int r;
+
+	check(gyre_work_move(piece, goods, &goods) == 0);
+	value = goods.values[0];
+	pool = pool_of(value);
+	goods_destroy(&goods);
+	check(gy_fetch_add(&pool->working, 1) < pool->threads);
+	r = work_at(piece, value);
+	(void)gy_fetch_add(&pool->working, -1U);
+	return r;
+}
+
+static int give(struct gyre_stack *stack, uint64_t value, struct gyre_future *ret_future)
+{
+	return gyre_offload_to(stack, pool_of(value)->name, work,
+			       gyre_new(stack, goods, goods_of(value).values), value % 3000000 + 1,
+			       ret_future);
+}
+
+/* Gives work and does not wait for it; or gives it to nobody. */
+static void give_in_vain(struct gyre_stack *stack, uint64_t value, struct gyre_future *ret_future)
+{
+	if (value % 16 == 0) {
+		check(gyre_offload_to(stack, "nobody", work,
+				      gyre_new(stack, goods, goods_of(value).values), GYRE_FOREVER,
+				      ret_future) == -ENOENT);
+	} else if (give(stack, value, ret_future) == 0) {
+		check(gyre_cancel(stack, ret_future) == 0);
+		check(gyre_future_error(ret_future) == -ECANCELED);
+	}
+}
+
 /* Answers at once, or late, or has somebody off the loops do it. */
 static int answer(struct gyre_stack *stack)
 {
@@ -109,10 +160,8 @@ static int answer(struct gyre_stack *stack)
 	if (frame->value % 3 == 1) {
 		GYRE_AWAIT(stack, gyre_sleep(stack, frame->value % 2000000, &frame->future));
 	} else if (frame->value % 3 == 2) {
-		GYRE_AWAIT(stack,
-			   gyre_offload(stack, work,
-					gyre_new(stack, goods, goods_of(frame->value).values),
-					frame->value % 3000000 + 1, &frame->future));
+		give_in_vain(stack, frame->value / 3, &frame->other);
+		GYRE_AWAIT(stack, give(stack, frame->value, &frame->future));
 		if (gyre_future_failed(&frame->future)) {
 			return gyre_throw(stack, gyre_future_error(&frame->future));
 		}
@@ -221,16 +270,29 @@ static void *beat(void *arg)
 
 static struct gyre_system *create(uint64_t *random, uint32_t loops)
 {
-	const struct gyre_system_options options = {
+	struct gyre_offload_pool named[POOLS - 1];
+	struct gyre_system_options options = {
 		.loops = loops,
 		.spin_ns = GYRE_SPIN_NEVER,
 		.buffer_count = 16,
 		.log = stress_log,
-		.offload_threads = 1 + stress_random(random, 4),
-		.offload_queue_max = 1 + stress_random(random, 20),
+		.offload_pools = named,
+		.offload_pools_count = POOLS - 1,
 	};
 	struct gyre_system *system = NULL;
 
+	for (uint32_t i = 0; i < POOLS; i++) {
+		pools[i].threads = 1 + stress_random(random, 4);
+		pools[i].queue_max = 1 + stress_random(random, 20);
+		check(pools[i].working == 0);
+	}
+	for (uint32_t i = 1; i < POOLS; i++) {
+		named[i - 1] = (struct gyre_offload_pool){ .name = pools[i].name,
+							   .threads = pools[i].threads,
+							   .queue_max = pools[i].queue_max };
+	}
+	options.offload_threads = pools[0].threads;
+	options.offload_queue_max = pools[0].queue_max;
 	check(gyre_system_create(&options, &system) == 0);
 	return system;
 }
