@@ -70,13 +70,14 @@ class Test(planted.PlantedTest):
 
     def test_runs_every_build_and_sums_up_in_the_last_line(self):
         status, lines, log = self.run_it()
-        self.assertEqual((status, lines[-1]), (0, "6 passed, 0 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "7 passed, 0 failed, 0 skipped"))
         for expected in ("--werror", "-Dassertions=full", "-Db_sanitize=address,undefined",
                          "-Db_sanitize=thread", "-Dreceive_buffers=whole", "-Dunit_runner=criterion",
                          "--buildtype=release",
                          "--suite unit --suite system --suite fuzz --suite random",
-                         "channel net", "--suite unit --suite system --suite stress --suite random",
-                         "engine epoll: meson test epoll", "--logbase tsan --num-processes"):
+                         "channel net", "--suite unit --suite system --suite stress --suite random --suite cpp",
+                         "engine epoll: meson test epoll", "--logbase tsan --num-processes",
+                         "engine epoll: meson test tsan-epoll"):
             self.assertIn(expected, log)
         self.assertEqual(log.count("meson setup"), 5)
 
@@ -84,7 +85,7 @@ class Test(planted.PlantedTest):
         def processes(log):
             return [int(jobs) for jobs in re.findall(r"^meson test .*--num-processes (\d+)", log, re.MULTILINE)]
         processors = len(os.sched_getaffinity(0))
-        self.assertEqual(processes(self.run_it()[2]), [processors + 1] * 2 + [2 * processors] * 4)
+        self.assertEqual(processes(self.run_it()[2]), [processors + 1] * 2 + [2 * processors] * 5)
         os.remove(self.path("log"))
         self.assertEqual(processes(self.run_it("--quick")[2]), [2 * processors])
 
@@ -189,18 +190,18 @@ class Test(planted.PlantedTest):
             with self.subTest(name):
                 status, lines, _ = self.run_it(BAD_BUILD=name)
                 self.assertIn("ERROR: planted", lines)
-                runs = 4 if name == "debug" else 5  # the epoll engine has no build of its own
+                runs = 5 if name in ("debug", "tsan") else 6  # the epoll engine has no builds of its own
                 self.assertEqual((status, lines[-1]), (1, f"{runs} passed, 1 failed, 0 skipped"))
 
     def test_counts_a_run_that_left_no_log(self):
         status, lines, _ = self.run_it(NO_TESTS="asan")
-        self.assertEqual((status, lines[-1]), (1, "5 passed, 1 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "6 passed, 1 failed, 0 skipped"))
 
     def test_counts_no_log_of_a_run_before_where_none_begins(self):
         old = self.plant("build-test/clang/meson-logs/clang.json", '{"name": "gyre:x / y", "result": "OK"}\n')
         os.makedirs(self.path("build-test/clang.out"))  # so its output cannot be written
         status, lines, _ = self.run_it()
-        self.assertEqual((status, lines[-1]), (1, "5 passed, 1 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "6 passed, 1 failed, 0 skipped"))
         self.assertFalse(os.path.exists(old))
 
     def test_leaves_no_build_behind_when_it_is_told_to_end(self):
