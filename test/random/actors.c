@@ -29,6 +29,9 @@ static int finish_ask(struct gyre_stack *stack, int error)
 	struct frame *frame = frame_of(stack);
 	int r;
 
+	if (error < 0 && !frame->replied && one_in(&self->random, 2)) {
+		return complain(stack);
+	}
 	if (frame->stashed || error < 0) {
 		return error;
 	}
@@ -42,7 +45,7 @@ static int finish_ask(struct gyre_stack *stack, int error)
 	}
 	switch (draw(&self->random, 8)) {
 	case 0:
-		return -EIO;
+		return one_in(&self->random, 2) ? -EIO : complain(stack);
 	case 1:
 		return gyre_return(stack);
 	default:

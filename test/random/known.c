@@ -59,6 +59,11 @@ void present_destroy(struct present *present)
 	token_put(present->token);
 }
 
+void grievance_destroy(struct grievance *grievance)
+{
+	token_put(grievance->token);
+}
+
 void wish_destroy(struct wish *wish)
 {
 	token_put(wish->token);

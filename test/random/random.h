@@ -109,6 +109,21 @@ struct present {
 void present_destroy(struct present *present);
 GYRE_MESSAGE_OWNING(present, 0x3006, present_destroy);
 
+/* What an ask fails with, that of a wish owns something. */
+struct complaint {
+	uint32_t pledge;
+	uint32_t by;
+};
+GYRE_MESSAGE(complaint, 0x300c);
+
+struct grievance {
+	uint32_t pledge;
+	uint32_t by;
+	struct token *token;
+};
+void grievance_destroy(struct grievance *grievance);
+GYRE_MESSAGE_OWNING(grievance, 0x300d, grievance_destroy);
+
 struct question {
 	struct head head;
 	uint32_t pledge;
@@ -203,9 +218,10 @@ struct pledge {
 	bool cancelled;	  /* by its owner */
 	uint32_t begun;	  /* atomic, as the rest */
 	uint32_t ended;
-	uint32_t answered; /* how often an answer was accepted */
-	uint32_t given_up; /* nobody waits for it */
-	uint32_t to_all;   /* it was forwarded to a group that sends to all */
+	uint32_t answered;  /* how often an answer was accepted */
+	uint32_t given_up;  /* nobody waits for it */
+	uint32_t thrown_by; /* the life that has failed it with a message; 0 for none */
+	uint32_t to_all;    /* it was forwarded to a group that sends to all */
 };
 
 enum watch_stage { WATCH_NONE, WATCH_ON, WATCH_OVER };
@@ -650,6 +666,8 @@ void send_self_first(struct gyre_stack *stack);
 void pass_on(struct gyre_stack *stack, struct acquaintance to);
 void move_out(struct gyre_stack *stack, enum kind kind);
 int answer(struct gyre_stack *stack);
+/* Fails the ask that is handled, and was not answered, with a message. */
+int complain(struct gyre_stack *stack);
 
 /* ---- forwarding.c ---- */
 

@@ -187,3 +187,21 @@ int answer(struct gyre_stack *stack)
 	must(world, self->life, r == 0 || world->plan.lean, "%d", r);
 	return r;
 }
+
+int complain(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	struct frame *frame = frame_of(stack);
+	struct pledge *pledge = &world->pledges[frame->pledge];
+
+	frame->replied = true;
+	trace(self->life, "fails with a message", frame->pledge, 0);
+	must(world, self->life, gy_exchange(&pledge->thrown_by, self->life) == 0);
+	return frame->wish ? gyre_throw_with(stack, -EIO,
+					     gyre_new(stack, grievance, .pledge = frame->pledge,
+						      .by = self->life, .token = token_get(world)))
+			   : gyre_throw_with(stack, -EIO,
+					     gyre_new(stack, complaint, .pledge = frame->pledge,
+						      .by = self->life));
+}

@@ -229,6 +229,30 @@ static void look_at_answer(struct self *self, struct waiting *one)
 	}
 }
 
+/* What an ask has failed with is what was thrown for it, and of its type; else there is nothing. */
+static void look_at_cause(struct self *self, const struct waiting *one, int error)
+{
+	struct world *world = self->world;
+	const struct complaint *complaint = gyre_future_cause(&one->future, complaint);
+	const struct grievance *grievance = gyre_future_cause(&one->future, grievance);
+	uint32_t by = gy_load_relaxed(&world->pledges[one->pledge].thrown_by);
+	bool any = complaint != NULL || grievance != NULL;
+
+	if (error != -EIO || by == 0) {
+		must(world, self->life, !any, "promise %u (%d) has a cause", one->pledge, error);
+		return;
+	}
+	must(world, self->life, any || world->plan.lean, "promise %u has lost its cause",
+	     one->pledge);
+	if (any) {
+		must(world, self->life, one->owning ? complaint == NULL : grievance == NULL);
+		must(world, self->life,
+		     (one->owning ? grievance->pledge : complaint->pledge) == one->pledge &&
+			     (one->owning ? grievance->by : complaint->by) == by,
+		     "promise %u has the cause of another", one->pledge);
+	}
+}
+
 /* The life that has ended an ask: by its answer, or since it failed or had none; 0 for none. */
 static uint32_t who_ended(const struct world *world, const struct waiting *one, int error)
 {
@@ -266,6 +290,7 @@ static bool settle_one(struct self *self, struct waiting *one)
 	if (self->told_phase != 0 && kind == PLEDGE_ASK) {
 		expect_present(self, one->pledge, error);
 	}
+	look_at_cause(self, one, error);
 	if (error == 0 && (kind == PLEDGE_ASK || kind == PLEDGE_WORK)) {
 		look_at_answer(self, one);
 	}
