@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "random.h"
 
 /* ---- promises ---- */
@@ -143,8 +144,15 @@ bool await_sleep(struct gyre_stack *stack)
 	uint32_t pledge =
 		one == NULL ? 0 : pledge_begin(self->world, PLEDGE_SLEEP, self->life, 0, time_ns);
 
-	return pledge != 0 &&
-	       is_begun(stack, one, pledge, gyre_sleep(stack, time_ns, &one->future));
+	int r;
+
+	if (pledge == 0) {
+		return false;
+	}
+	r = one_in(&self->random, 2)
+		    ? gyre_sleep(stack, time_ns, &one->future)
+		    : gyre_sleep_until(stack, gy_clock_date_ns() + time_ns, &one->future);
+	return is_begun(stack, one, pledge, r);
 }
 
 bool await_end(struct gyre_stack *stack, struct acquaintance whom)
