@@ -206,6 +206,7 @@ void pledge_refused(struct world *world, uint32_t number, int r)
 	     r == -ENOMEM || r == -ESHUTDOWN || r == -ENOBUFS || r == -EAGAIN ||
 		     (r == -ETIMEDOUT && pledge->inherits) ||
 		     (r == -ESRCH && pledge->kind == PLEDGE_ASK) ||
+		     (r == -ENOENT && pledge->pool == POOLS) ||
 		     (r == -EINVAL && pledge->kind == PLEDGE_END),
 	     "promise %u: %d", number, r);
 	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0);

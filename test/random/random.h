@@ -34,6 +34,7 @@ enum {
 	PLACES_MAX = LOOPS_MAX + PINNED_MAX,
 	TOPICS = 4,
 	SERVICES = 3,
+	POOLS = 3,  /* for work off the loops; the first has no name */
 	HEARD = 16, /* publishers of whom an actor knows what it has heard last */
 };
 
@@ -213,6 +214,7 @@ struct pledge {
 	uint32_t whom; /* atomic: an ask is forwarded */
 	uint64_t begun_ns;
 	uint64_t time_ns; /* it may take; GYRE_FOREVER. The owner's alone of one that inherits */
+	uint8_t pool;	  /* that does this work */
 	bool inherits;	  /* it was begun with time-out 0 */
 	bool in_time;	  /* it has ended before that, so nothing of it can come late */
 	bool cancelled;	  /* by its owner */
@@ -235,6 +237,12 @@ struct watch_record {
 struct acquaintance {
 	struct gyre_address address;
 	uint32_t life;
+};
+
+/* Both atomic. */
+struct pool {
+	uint32_t busy; /* threads with a piece of work */
+	uint32_t done; /* pieces that were begun */
 };
 
 struct group {
@@ -355,6 +363,7 @@ struct world {
 	struct pledge *pledges;
 	struct watch_record *watches;
 	struct group groups[GROUPS_MAX];
+	struct pool pools[POOLS];
 	uint8_t open_groups[GROUPS_OPEN]; /* atomic; counted from 1 */
 	pthread_mutex_t known_mutex;
 	struct acquaintance known[KNOWN];
@@ -674,6 +683,17 @@ int complain(struct gyre_stack *stack);
 /* Forwards the message; when it is gone or answered, it must be refused. */
 void forward(struct gyre_stack *stack, enum kind kind);
 void forward_of_batch(struct gyre_stack *stack, enum kind kind, uint32_t index);
+
+/* ---- working.c ---- */
+
+extern const struct gyre_offload_pool pools_named[POOLS - 1];
+/* The threads of the pool, counted from 0, which has no name. */
+uint32_t pool_threads(uint32_t number);
+/* Has one of the pools do what @mail asks for, or one that there is not: -ENOENT. */
+int work_off(struct gyre_stack *stack, uint32_t pledge, struct gyre_mail *mail,
+	     struct gyre_future *ret_future);
+/* When all have ended: each pool has done its own work, and none of another's. */
+void expect_worked(struct world *world);
 
 /* ---- waiting.c ---- */
 

@@ -176,28 +176,6 @@ bool await_end(struct gyre_stack *stack, struct acquaintance whom)
 	return is_begun(stack, one, pledge, r);
 }
 
-static int do_work(struct gyre_work *work)
-{
-	struct world *world = (struct world *)gyre_system_user(gyre_work_system(work));
-	const struct wish *wish = gyre_work_get(work, wish);
-	const struct question *question = gyre_work_get(work, question);
-	uint32_t pledge = wish != NULL ? wish->pledge : question->pledge;
-
-	if (pledge % 8 == 0) {
-		pause_ns(GYRE_MILLISECONDS(1));
-	}
-	if (pledge % 8 == 1) {
-		return -EIO;
-	}
-	if (pledge % 8 == 2) {
-		return 0;
-	}
-	(void)gy_add_relaxed(&world->pledges[pledge].answered, 1);
-	return wish != NULL ? gyre_work_reply(work, gyre_work_new(work, present, .pledge = pledge,
-								  .token = token_get(world)))
-			    : gyre_work_reply(work, gyre_work_new(work, verdict, .pledge = pledge));
-}
-
 bool await_work(struct gyre_stack *stack)
 {
 	struct self *self = self_of(stack);
@@ -216,7 +194,7 @@ bool await_work(struct gyre_stack *stack)
 	one->owning = one_in(&self->random, 2);
 	mail = one->owning ? gyre_new(stack, wish, .pledge = pledge, .token = token_get(world))
 			   : gyre_new(stack, question, .pledge = pledge);
-	r = gyre_offload(stack, do_work, mail, time_ns, &one->future);
+	r = work_off(stack, pledge, mail, &one->future);
 	return is_begun(stack, one, pledge, look_at_time(stack, pledge, left_ns, r));
 }
 

@@ -111,7 +111,9 @@ static void make_system(struct world *world)
 		.timer_tick_ns = plan->tick_ns,
 		.spin_ns = plan->seed % 4 == 0 ? 20000 : GYRE_SPIN_NEVER,
 		.stall_ns = plan->seed % 4 == 1 ? (int64_t)GYRE_SECONDS(1) : GYRE_STALL_NEVER,
-		.offload_threads = 2,
+		.offload_threads = pool_threads(0),
+		.offload_pools = pools_named,
+		.offload_pools_count = POOLS - 1,
 		.offload_queue_max = 64,
 		.memory_limit_bytes = GYRE_MEMORY_LIMIT_NEVER,
 		.log = log_line,
@@ -293,6 +295,7 @@ static void check_counters(struct world *world, struct tally *tally)
 		     (unsigned long)counters.dropped[i], (unsigned long)world->lost[i]);
 	}
 	check_late(world);
+	expect_worked(world);
 	expect_no_service(world);
 	must(world, 0, world->rumours == 0, "%lu events have neither come nor been lost",
 	     (unsigned long)world->rumours);
