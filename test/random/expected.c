@@ -141,6 +141,40 @@ static bool nobody_waits(struct gyre_stack *stack)
 	return gyre_batch_count(stack) == 0 && (ask_of(stack) == 0 || frame_of(stack)->replied);
 }
 
+/* Whether the asker has cancelled, or its time has ended. One on the same loop is known to wait or
+ * not; and only where there is one loop are all on the same. */
+static bool asker_has_ended(const struct world *world, const struct pledge *pledge)
+{
+	const struct plan *plan = &world->plan;
+
+	return plan->loops == 1 && plan->pinned == 0 && !plan->resizing &&
+	       pledge->kind == PLEDGE_ASK && gy_load_relaxed(&pledge->ended) != 0;
+}
+
+/*
+ * That nobody waits must show when the asker is known to wait no more, or has no time left. If it
+ * shows before that, the asker must not find later that it did wait.
+ */
+static void check_awaited(struct gyre_stack *stack, uint64_t left_ns)
+{
+	struct self *self = self_of(stack);
+	struct world *world = self->world;
+	bool awaited = gyre_is_awaited(stack);
+	uint32_t number = ask_of(stack);
+	struct pledge *pledge = &world->pledges[number];
+
+	if (nobody_waits(stack)) {
+		must(world, self->life, !awaited || world->plan.lean);
+	} else if (number == 0) {
+		return; /* a batch */
+	} else if (awaited) {
+		must(world, self->life, left_ns > 0 && !asker_has_ended(world, pledge),
+		     "promise %u is awaited, with %lu ns left", number, (unsigned long)left_ns);
+	} else if (gy_load_relaxed(&pledge->unawaited_ns) == 0) {
+		gy_store_relaxed(&pledge->unawaited_ns, now_ns());
+	}
+}
+
 /* Of a batch the longest counts. */
 void expect_time_left(struct gyre_stack *stack)
 {
@@ -163,6 +197,7 @@ void expect_time_left(struct gyre_stack *stack)
 		     "%lu ns are left, not at least %lu", (unsigned long)left_ns,
 		     (unsigned long)least_ns);
 	}
+	check_awaited(stack, left_ns);
 }
 
 /* ---- the lists of what comes first ---- */

@@ -212,6 +212,18 @@ void pledge_refused(struct world *world, uint32_t number, int r)
 	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0);
 }
 
+/* It was waited for until now; a handler must not have heard otherwise before its time was over. */
+static void expect_was_awaited(struct world *world, uint32_t number)
+{
+	const struct pledge *pledge = &world->pledges[number];
+	uint64_t heard_ns = gy_load_relaxed(&pledge->unawaited_ns);
+
+	must(world, pledge->owner,
+	     heard_ns == 0 || (pledge->time_ns != GYRE_FOREVER &&
+			       heard_ns >= pledge->begun_ns + pledge->time_ns),
+	     "promise %u was said to be awaited no more", number);
+}
+
 void pledge_cancelled(struct world *world, uint32_t number, int error)
 {
 	struct pledge *pledge = &world->pledges[number];
@@ -220,6 +232,7 @@ void pledge_cancelled(struct world *world, uint32_t number, int error)
 	must(world, pledge->owner, error == -ECANCELED, "promise %u: %d", number, error);
 	must(world, pledge->owner, gy_add_relaxed(&pledge->ended, 1) == 0,
 	     "promise %u has ended twice", number);
+	expect_was_awaited(world, number);
 	pledge->cancelled = true;
 }
 
@@ -292,6 +305,9 @@ void pledge_end(struct world *world, uint32_t number, int error)
 		must(world, pledge->owner, passed_ns >= pledge->time_ns,
 		     "promise %u, %lu ns early of %lu ns", number,
 		     (unsigned long)(pledge->time_ns - passed_ns), (unsigned long)pledge->time_ns);
+	}
+	if (error == 0 || error == -EIO || error == -ENOMSG || error == -ETIMEDOUT) {
+		expect_was_awaited(world, number);
 	}
 	if (pledge->kind == PLEDGE_END && (error == 0 || error == -ESRCH)) {
 		must(world, pledge->owner, gy_load_relaxed(&world->lives[pledge->whom].alive) == 0,

@@ -220,10 +220,11 @@ struct pledge {
 	bool cancelled;	  /* by its owner */
 	uint32_t begun;	  /* atomic, as the rest */
 	uint32_t ended;
-	uint32_t answered;  /* how often an answer was accepted */
-	uint32_t given_up;  /* nobody waits for it */
-	uint32_t thrown_by; /* the life that has failed it with a message; 0 for none */
-	uint32_t to_all;    /* it was forwarded to a group that sends to all */
+	uint32_t answered;     /* how often an answer was accepted */
+	uint32_t given_up;     /* nobody waits for it */
+	uint64_t unawaited_ns; /* its handler first heard then that nobody waits; 0 for never */
+	uint32_t thrown_by;    /* the life that has failed it with a message; 0 for none */
+	uint32_t to_all;       /* it was forwarded to a group that sends to all */
 };
 
 enum watch_stage { WATCH_NONE, WATCH_ON, WATCH_OVER };
@@ -595,7 +596,8 @@ void model_unstash(struct self *self, uint32_t count);
 void model_put_first(struct self *self, enum kind kind, uint32_t mail);
 void model_restarted(struct self *self);
 void model_forget_watched(struct self *self, uint32_t at);
-/* The time that the asker has left; of asks and batches when they come, and of all that runs. */
+/* The time that the asker has left, and whether it waits; of asks and batches when they come, and
+ * of all that runs. */
 void expect_time_left(struct gyre_stack *stack);
 const struct head *head_of(struct gyre_stack *stack);
 const struct head *batch_head(struct gyre_stack *stack, uint32_t index);
