@@ -190,7 +190,7 @@ static bool is_calm(struct world *world)
 static bool becomes_calm(struct world *world)
 {
 	for (uint32_t i = 0; i < 20; i++) {
-		pause_ns(50000 + i * UINT64_C(20000));
+		drive_ns(world, 50000 + i * UINT64_C(20000));
 		if (is_calm(world)) {
 			return true;
 		}
@@ -232,6 +232,6 @@ void settle_while_held(struct world *world)
 	while (phases_are_held(world)) {
 		must(world, 0, now_ns() < limit_ns, "a phase of the shutdown does not end");
 		tell_to_settle(world);
-		pause_ns(500000);
+		drive_ns(world, 500000);
 	}
 }

@@ -241,5 +241,6 @@ void *outsider_run(void *arg)
 		pause_ns(100000);
 	}
 	call_all_off(outsider);
+	(void)gy_fetch_add(&outsider->world->outside, -1U);
 	return NULL;
 }

@@ -316,15 +316,24 @@ enum deed {
 	DEEDS,
 };
 
+/* Who turns the first loop. */
+enum embedding {
+	EMBEDDED_NOT,  /* a thread of its own */
+	EMBEDDED_TIME, /* the driver, which waits in the call */
+	EMBEDDED_POLL, /* the driver, only when the descriptor is readable */
+	EMBEDDINGS,
+};
+
 struct plan {
 	uint64_t seed;
 	uint32_t loops;
 	uint32_t steps;
 	uint32_t outsiders;
-	uint32_t pinned; /* loops for one actor each */
-	bool lean;	 /* allocations fail */
-	bool resizing;	 /* loops come and go */
-	bool abrupt;	 /* it is stopped in the midst of it */
+	uint32_t pinned;  /* loops for one actor each */
+	bool lean;	  /* allocations fail */
+	bool resizing;	  /* loops come and go */
+	bool abrupt;	  /* it is stopped in the midst of it */
+	uint8_t embedded; /* of enum embedding */
 	uint64_t patience_ns;
 	uint64_t tick_ns;
 	uint32_t run_budget;
@@ -342,6 +351,7 @@ struct world {
 	uint32_t closing;    /* atomic; nothing new is begun */
 	uint32_t quiet;	     /* atomic; nothing moves any more */
 	uint32_t stopped;    /* atomic; the system was told to stop */
+	uint32_t outside;    /* atomic; threads outside that go on */
 	uint32_t lives_count;
 	uint32_t mails_count;
 	uint32_t pledges_count;
@@ -537,6 +547,11 @@ struct world *world_now(void);
 /* Whether it has been played for longer than that. */
 bool world_hangs(uint64_t limit_ns);
 void set_doing(struct world *world, const char *what);
+
+/* ---- driving.c ---- */
+
+/* The driver's alone: it waits, and turns the first loop if no other thread does. */
+void drive_ns(struct world *world, uint64_t ns);
 
 /* ---- calm.c ---- */
 

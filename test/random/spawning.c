@@ -224,7 +224,7 @@ void fill_pinned(struct world *world, uint64_t limit_ns)
 		if (r == 0) {
 			filled |= 1U << (address.loop - first_pinned(world));
 		} else {
-			pause_ns(500000); /* the last of its actor may be under way */
+			drive_ns(world, 500000); /* the last of its actor may be under way */
 		}
 	}
 	r = spawn_pinned(world, &address);

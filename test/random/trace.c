@@ -176,11 +176,12 @@ void violated(struct world *world, uint32_t life, const char *what, const char *
 			pause_ns(GYRE_SECONDS(1)); /* the first report ends the process */
 		}
 	}
-	(void)fprintf(stderr,
-		      "\nseed %" PRIu64 " (%u loops, %u steps%s%s%s): %s:", world->plan.seed,
-		      world->plan.loops, world->plan.steps, world->plan.lean ? ", lean" : "",
-		      world->plan.resizing ? ", resizing" : "",
-		      world->plan.abrupt ? ", abrupt" : "", base == NULL ? what : base + 1);
+	(void)fprintf(
+		stderr, "\nseed %" PRIu64 " (%u loops, %u steps%s%s%s%s): %s:", world->plan.seed,
+		world->plan.loops, world->plan.steps, world->plan.lean ? ", lean" : "",
+		world->plan.resizing ? ", resizing" : "", world->plan.abrupt ? ", abrupt" : "",
+		world->plan.embedded != EMBEDDED_NOT ? ", embedded" : "",
+		base == NULL ? what : base + 1);
 	va_start(arguments, format);
 	(void)vfprintf(stderr, format, arguments);
 	va_end(arguments);

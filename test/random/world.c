@@ -73,6 +73,10 @@ struct plan plan_draw(uint64_t seed, uint32_t loops, uint32_t steps)
 	plan.tick_ns = ticks_ns[draw(&random, 3)];
 	plan.run_budget = budgets[draw(&random, 4)];
 	draw_weights(&plan, &random);
+	/* Its owner must not wait for a resize. */
+	plan.embedded = !plan.resizing && one_in(&random, 6)
+				? (uint8_t)(1 + draw(&random, EMBEDDINGS - 1))
+				: EMBEDDED_NOT;
 	plan.loops = loops == 0 ? plan.loops : loops;
 	plan.steps = steps == 0 ? plan.steps : steps;
 	return plan;
@@ -100,6 +104,7 @@ static void make_system(struct world *world)
 		.loops = plan->loops,
 		.loops_max = first_pinned(world),
 		.loops_pinned = plan->pinned,
+		.embedded = plan->embedded != EMBEDDED_NOT,
 		.ring_entries = 64,
 		.buffer_count = 16,
 		.datagram_buffer_count = 16,
@@ -252,7 +257,7 @@ static void stir(struct world *world, uint64_t *random)
 		if (world->plan.resizing && one_in(random, 8)) {
 			resize(world, random);
 		}
-		pause_ns(100000);
+		drive_ns(world, 100000);
 	}
 	(void)heap_recover();
 }
@@ -344,6 +349,7 @@ static void begin_outsiders(struct world *world, struct outsider *outsiders, uin
 		outsiders[i] = (struct outsider){ .world = world,
 						  .random = gy_random_next(random),
 						  .life = life_take(world) };
+		(void)gy_add_relaxed(&world->outside, 1);
 		must(world, 0,
 		     pthread_create(&outsiders[i].thread, NULL, outsider_run, &outsiders[i]) == 0);
 	}
@@ -352,6 +358,10 @@ static void begin_outsiders(struct world *world, struct outsider *outsiders, uin
 static void end_outsiders(struct world *world, struct outsider *outsiders)
 {
 	set_doing(world, "joining the threads outside");
+	/* They may wait for the first loop. */
+	while (world->plan.embedded != EMBEDDED_NOT && gy_load_acquire(&world->outside) > 0) {
+		drive_ns(world, 50000);
+	}
 	for (uint32_t i = 0; i < world->plan.outsiders; i++) {
 		(void)pthread_join(outsiders[i].thread, NULL);
 	}
