@@ -9,7 +9,7 @@
 #include <gyre/behaviour.h>
 #include <gyre/timer.h>
 
-enum { EVENT_KEY = 1, MARKS_BYTES = 256 };
+enum { EVENT_KEY = 1 };
 
 struct batch_frame {
 	struct gyre_future turn;
@@ -21,21 +21,6 @@ static struct gyre_address target;
 static struct gyre_address gate;
 
 /* ---- what has happened ---- */
-
-static char marks[MARKS_BYTES];
-
-void mark(char what)
-{
-	size_t count = strlen(marks);
-
-	cr_assert_lt(count + 1, sizeof(marks));
-	marks[count] = what;
-}
-
-void expect_marks(const char *expected)
-{
-	cr_assert_str_eq(marks, expected);
-}
 
 struct gyre_mail *new_letter(struct gyre_stack *stack, char what)
 {
@@ -357,8 +342,9 @@ static void play_word(struct gyre_test *test, const char *word)
 			expect_answer(word[i]);
 		}
 	} else {
-		cr_assert(strlen(marks) == bytes - 1 && memcmp(marks, word + 1, bytes - 1) == 0,
-			  "%s instead of %s", marks, word + 1);
+		cr_assert(strlen(marked()) == bytes - 1 &&
+				  memcmp(marked(), word + 1, bytes - 1) == 0,
+			  "%s instead of %s", marked(), word + 1);
 	}
 }
 

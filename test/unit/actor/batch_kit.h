@@ -15,6 +15,7 @@
 #include <gyre/counters.h>
 
 #include "kit_test.h"
+#include "marks.h"
 
 struct letter {
 	char what;
@@ -43,8 +44,6 @@ bool is_any(const struct gyre_type *type, const void *message);
 bool is_capital(const struct gyre_type *type, const void *message);
 
 /* For handlers of batches. */
-void mark(char what);
-void expect_marks(const char *expected);
 struct gyre_mail *new_letter(struct gyre_stack *stack, char what);
 char letter_at(const struct gyre_stack *stack, uint32_t index);
 void mark_batch(struct gyre_stack *stack, const char *brackets);
