@@ -1,19 +1,30 @@
 /*
  * Sleeping: never too short, side by side, and without end.
  */
-#include "fixture.h"
+#include "actor/script_kit.h"
 
 struct frame {
 	struct gyre_future future;
 	struct gyre_future others[4];
 	uint64_t from_ns;
 	uint64_t delay_ns;
+	uint64_t sent;
 	uint32_t i;
 };
 
 static struct frame *frame_of(struct gyre_stack *stack)
 {
 	return (struct frame *)gyre_frame(stack);
+}
+
+/* ---- how long ---- */
+
+static uint64_t messages_sent(struct gyre_stack *stack)
+{
+	struct gyre_counters counters;
+
+	cr_assert_eq(gyre_system_counters(gyre_system_of(stack), &counters), 0);
+	return counters.sent;
 }
 
 static int sleep_and_look(struct gyre_stack *stack)
@@ -23,111 +34,115 @@ static int sleep_and_look(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
+	frame->sent = messages_sent(stack);
 	for (frame->i = 0; frame->i < sizeof(delays_ns) / sizeof(delays_ns[0]); frame->i++) {
 		frame->delay_ns = delays_ns[frame->i];
 		frame->from_ns = gyre_now(stack);
 		GYRE_AWAIT(stack, gyre_sleep(stack, frame->delay_ns, &frame->future));
-		expect(gyre_future_error(&frame->future) == 0);
-		expect(gyre_now(stack) - frame->from_ns >= frame->delay_ns);
+		cr_assert_eq(gyre_future_error(&frame->future), 0);
+		cr_assert_geq(gyre_now(stack) - frame->from_ns, frame->delay_ns);
 	}
-	trace('.');
-	return fixture_end(stack);
+	cr_assert_eq(messages_sent(stack) - frame->sent, 9);
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(sleep, is_never_shorter_than_asked_for)
+KIT_TEST(sleep, is_never_shorter_than_asked_for)
 {
-	play(1, sleep_and_look);
-	cr_assert_str_eq(traced, ".");
-	cr_assert_eq(fixture.counters.sent, 9);
+	script_play(test, sleep_and_look);
+	expect_marks(".");
 }
 
-Test(sleep, is_never_shorter_than_asked_for_with_a_coarse_tick)
-{
-	const struct gyre_system_options options = { .loops = 1, .timer_tick_ns = 7000000 };
+static const struct gyre_system_options coarse = { .timer_tick_ns = 7000000 };
 
-	play_with(&options, sleep_and_look);
-	cr_assert_str_eq(traced, ".");
+KIT_TEST_WITH(sleep, is_never_shorter_than_asked_for_with_a_coarse_tick, &coarse)
+{
+	script_play(test, sleep_and_look);
+	expect_marks(".");
 }
+
+static struct gyre_test *tested;
 
 static int sleep_after_work(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	/* The loop's idea of the time is old now: the sleep must not count from there. */
-	frame->from_ns = gyre_now(stack);
-	while (gyre_now(stack) - frame->from_ns < GYRE_MILLISECONDS(15)) {
-	}
+	/* The loop's idea of the time is old then: the sleep must not count from there. */
+	gyre_test_advance(tested, GYRE_MILLISECONDS(15));
 	frame->from_ns = gyre_now(stack);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(10), &frame->future));
-	expect(gyre_now(stack) - frame->from_ns >= GYRE_MILLISECONDS(10));
-	return fixture_end(stack);
+	cr_assert_geq(gyre_now(stack) - frame->from_ns, GYRE_MILLISECONDS(10));
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(sleep, counts_from_the_call_also_when_the_loop_read_its_clock_long_before)
+KIT_TEST(sleep, counts_from_the_call_also_when_the_loop_read_its_clock_long_before)
 {
-	play(1, sleep_after_work);
+	tested = test;
+	script_play(test, sleep_after_work);
+	expect_marks(".");
 }
 
-static int sleeper(struct gyre_stack *stack)
+/* ---- side by side ---- */
+
+static int sleep_by_number(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
 	uint64_t number = gyre_message(stack, number)->value;
 
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(5 * number), &frame->future));
-	trace('0' + (char)number);
-	if (number == 5) {
-		return fixture_end(stack);
-	}
+	mark((char)('0' + number));
 	GYRE_END(stack);
 }
 
 static const struct gyre_class sleeper_class = {
 	.name = "sleeper",
 	.frame_bytes = sizeof(struct frame),
-	.behaviour.notice = sleeper,
+	.behaviour.notice = sleep_by_number,
 };
 
 static int start_sleepers(struct gyre_stack *stack)
 {
 	static const uint64_t order[] = { 4, 2, 5, 1, 3 };
-	struct gyre_address to = spawn_here(stack, &sleeper_class);
+	struct gyre_address to = script_spawn(stack, &sleeper_class);
 
 	for (uint32_t i = 0; i < 5; i++) {
-		expect(gyre_notify(stack, to, gyre_new(stack, number, order[i])) == 0);
+		script_tell(stack, to, order[i]);
 	}
 	return gyre_return(stack);
 }
 
-Test(sleep, ends_in_the_order_of_its_lengths)
+KIT_TEST(sleep, ends_in_the_order_of_its_lengths)
 {
-	play_steady(start_sleepers);
-	cr_assert_str_eq(traced, "12345");
+	script_play(test, start_sleepers);
+	expect_marks("12345");
 }
+
+/* ---- without end ---- */
 
 static int sleep_long(struct gyre_stack *stack)
 {
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_sleep(stack, GYRE_FOREVER, &frame->others[0]) == 0);
-	expect(gyre_sleep(stack, GYRE_FOREVER - 1, &frame->others[1]) == 0);
-	expect(gyre_sleep(stack, GYRE_SECONDS(86400) * 36525, &frame->others[2]) == 0);
-	expect(gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->others[3]) == 0);
+	cr_assert_eq(gyre_sleep(stack, GYRE_FOREVER, &frame->others[0]), 0);
+	cr_assert_eq(gyre_sleep(stack, GYRE_FOREVER - 1, &frame->others[1]), 0);
+	cr_assert_eq(gyre_sleep(stack, GYRE_SECONDS(86400) * 36525, &frame->others[2]), 0);
+	cr_assert_eq(gyre_sleep(stack, GYRE_MILLISECONDS(2), &frame->others[3]), 0);
 	return gyre_suspend_any(stack, 1);
 case 1:
-	expect(gyre_future_error(&frame->others[0]) == -EINPROGRESS);
-	expect(gyre_future_error(&frame->others[1]) == -EINPROGRESS);
-	expect(gyre_future_error(&frame->others[2]) == -EINPROGRESS);
-	expect(gyre_future_error(&frame->others[3]) == 0);
-	return fixture_end(stack);
+	cr_assert_eq(gyre_future_error(&frame->others[0]), -EINPROGRESS);
+	cr_assert_eq(gyre_future_error(&frame->others[1]), -EINPROGRESS);
+	cr_assert_eq(gyre_future_error(&frame->others[2]), -EINPROGRESS);
+	cr_assert_eq(gyre_future_error(&frame->others[3]), 0);
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(sleep, may_last_a_hundred_years_or_for_ever)
+KIT_TEST(sleep, may_last_a_hundred_years_or_for_ever)
 {
-	play_steady(sleep_long);
+	script_play(test, sleep_long);
+	expect_marks(".");
 }
