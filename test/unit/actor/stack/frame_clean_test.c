@@ -1,7 +1,7 @@
 /* What the frame of a suspended handler owns, when its actor stops: freed once, and never else. */
 #include <stdlib.h>
 
-#include "fixture.h"
+#include "actor/script_kit.h"
 
 struct owning_frame {
 	struct gyre_future future;
@@ -14,15 +14,15 @@ struct keeper {
 
 static void clean_frame(void *frame, void *state)
 {
-	expect(((const struct keeper *)state)->begun > 0);
+	cr_assert_gt(((const struct keeper *)state)->begun, 0);
 	free(((struct owning_frame *)frame)->memory);
-	trace('f');
+	mark('f');
 }
 
 static void clean_keeper(void *state)
 {
 	(void)state;
-	trace('c');
+	mark('c');
 }
 
 /* A notice of 0 returns, any other waits for so many milliseconds. */
@@ -39,7 +39,7 @@ static int keep(struct gyre_stack *stack)
 				      &frame->future));
 	}
 	free(frame->memory);
-	trace('r');
+	mark('r');
 	return gyre_return(stack);
 	GYRE_END(stack);
 }
@@ -55,52 +55,46 @@ static const struct gyre_class keeper_class = {
 
 enum { FOR_LONG = 3600000 };
 
-static void send(struct gyre_stack *stack, struct gyre_address to, uint64_t value)
-{
-	expect(gyre_notify(stack, to, gyre_new(stack, number, value)) == 0);
-}
-
 static int stop_while_three_wait(struct gyre_stack *stack)
 {
-	struct gyre_address keeper = spawn_on(stack, &keeper_class, 0);
+	struct gyre_address keeper = script_spawn(stack, &keeper_class);
 
 	for (int i = 0; i < 3; i++) {
-		send(stack, keeper, FOR_LONG);
+		script_tell(stack, keeper, FOR_LONG);
 	}
-	send(stack, keeper, 0);
-	expect(gyre_poison(stack, keeper) == 0);
-	return fixture_end(stack);
+	script_tell(stack, keeper, 0);
+	cr_assert_eq(gyre_poison(stack, keeper), 0);
+	return gyre_return(stack);
 }
 
-Test(frame_clean, is_called_for_each_handler_that_waits_before_the_state_is_cleaned)
+KIT_TEST(frame_clean, is_called_for_each_handler_that_waits_before_the_state_is_cleaned)
 {
-	play(1, stop_while_three_wait);
-	cr_assert_str_eq(traced, "rfffc");
+	script_play(test, stop_while_three_wait);
+	expect_marks("rfffc");
 }
 
-struct main_frame {
+struct stopping_frame {
 	struct gyre_future future;
-	struct gyre_address keeper;
 };
 
 static int let_it_return(struct gyre_stack *stack)
 {
-	struct main_frame *frame = (struct main_frame *)gyre_frame(stack);
+	struct stopping_frame *frame = (struct stopping_frame *)gyre_frame(stack);
+	struct gyre_address keeper;
 
 	GYRE_BEGIN(stack);
-	frame->keeper = spawn_on(stack, &keeper_class, 0);
-	send(stack, frame->keeper, 1);
-	GYRE_AWAIT(stack,
-		   gyre_stop_gracefully(stack, frame->keeper, GYRE_SECONDS(30), &frame->future));
-	expect(gyre_future_error(&frame->future) == 0);
-	return fixture_end(stack);
+	keeper = script_spawn(stack, &keeper_class);
+	script_tell(stack, keeper, 1);
+	GYRE_AWAIT(stack, gyre_stop_gracefully(stack, keeper, GYRE_SECONDS(30), &frame->future));
+	cr_assert_eq(gyre_future_error(&frame->future), 0);
+	mark('!');
 	GYRE_END(stack);
 }
 
-Test(frame_clean, is_not_called_for_a_handler_that_has_returned)
+KIT_TEST(frame_clean, is_not_called_for_a_handler_that_has_returned)
 {
-	play_steady(let_it_return);
-	cr_assert_str_eq(traced, "rc");
+	script_play(test, let_it_return);
+	expect_marks("rc!");
 }
 
 /* ---- beside children ---- */
@@ -108,7 +102,7 @@ Test(frame_clean, is_not_called_for_a_handler_that_has_returned)
 static void clean_child(void *state)
 {
 	(void)state;
-	trace('k');
+	mark('k');
 }
 
 static const struct gyre_class child_class = { .name = "child", .clean = clean_child };
@@ -117,7 +111,7 @@ static int keep_with_child(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
 	((struct keeper *)gyre_state(stack))->begun++;
-	(void)spawn_on(stack, &child_class, 0);
+	(void)script_spawn(stack, &child_class);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_SECONDS(3600),
 				     &((struct owning_frame *)gyre_frame(stack))->future));
 	return gyre_return(stack);
@@ -135,15 +129,15 @@ static const struct gyre_class parent_class = {
 
 static int stop_a_parent_that_waits(struct gyre_stack *stack)
 {
-	struct gyre_address parent = spawn_on(stack, &parent_class, 0);
+	struct gyre_address parent = script_spawn(stack, &parent_class);
 
-	send(stack, parent, 0);
-	expect(gyre_poison(stack, parent) == 0);
-	return fixture_end(stack);
+	script_tell(stack, parent, 0);
+	cr_assert_eq(gyre_poison(stack, parent), 0);
+	return gyre_return(stack);
 }
 
-Test(frame_clean, is_called_before_the_children_of_an_actor_without_channels_have_gone)
+KIT_TEST(frame_clean, is_called_before_the_children_of_an_actor_without_channels_have_gone)
 {
-	play(1, stop_a_parent_that_waits);
-	cr_assert_str_eq(traced, "fkc");
+	script_play(test, stop_a_parent_that_waits);
+	expect_marks("fkc");
 }
