@@ -2,12 +2,9 @@
  * The budget: an ask that names no time-out gets no more than what the asker of the running message
  * has left.
  */
-#include <errno.h>
-#include <string.h>
-
 #include <gyre/batch.h>
 
-#include "fixture.h"
+#include "actor/script_kit.h"
 
 struct frame {
 	struct gyre_future future;
@@ -22,8 +19,9 @@ static struct frame *frame_of(struct gyre_stack *stack)
 	return (struct frame *)gyre_frame(stack);
 }
 
+/* ---- the worker, who is asked ---- */
+
 static gyre_handler_fn handler;
-static uint32_t loop;
 
 static int handle(struct gyre_stack *stack)
 {
@@ -38,26 +36,17 @@ static struct gyre_class worker_class = {
 
 static uint64_t asker_timeout_ns;
 
-/* Asks the worker, and waits until that has ended. */
-static int ask_worker(struct gyre_stack *stack)
+/* A probe asks the worker, who has time for all that it does, and marks that it did. */
+static void play_worker(struct gyre_test *test, gyre_handler_fn how, uint64_t timeout_ns)
 {
-	struct frame *frame = frame_of(stack);
+	struct gyre_address worker = gyre_test_spawn(test, &worker_class, GYRE_NO_ARGUMENT);
 
-	GYRE_BEGIN(stack);
-	frame->to = spawn_on(stack, &worker_class, loop);
-	GYRE_AWAIT(stack, gyre_ask(stack, frame->to, gyre_new(stack, number, 1), asker_timeout_ns,
-				   &frame->future));
-	GYRE_AWAIT(stack,
-		   gyre_stop_gracefully(stack, frame->to, GYRE_SECONDS(1000), &frame->other));
-	return fixture_end(stack);
-	GYRE_END(stack);
-}
-
-static void play_worker(gyre_handler_fn how, uint64_t timeout_ns)
-{
 	handler = how;
 	asker_timeout_ns = timeout_ns;
-	play_steady(ask_worker);
+	(void)gyre_probe_ask(gyre_probe_create(test), worker, gyre_test_new(test, number, 1),
+			     timeout_ns);
+	gyre_test_advance(test, GYRE_SECONDS(30));
+	expect_marks(".");
 }
 
 /* ---- what is inherited ---- */
@@ -70,33 +59,34 @@ static int ask_mute(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->mute = spawn_here(stack, &mute_class);
+	frame->mute = script_spawn(stack, &script_mute_class);
 	frame->from_ns = gyre_now(stack);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->mute, gyre_new(stack, number, 1), 0, &frame->other));
-	expect(gyre_future_error(&frame->other) == -ETIMEDOUT);
+	cr_assert(gyre_future_error(&frame->other) == -ETIMEDOUT);
 	taken_ns = gyre_now(stack) - frame->from_ns;
-	expect(asker_timeout_ns > GYRE_SECONDS(5) || !gyre_is_awaited(stack));
+	cr_assert(asker_timeout_ns > GYRE_SECONDS(5) || !gyre_is_awaited(stack));
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(budget, is_what_the_asker_has_left)
+KIT_TEST(budget, is_what_the_asker_has_left)
 {
-	play_worker(ask_mute, GYRE_MILLISECONDS(800));
+	play_worker(test, ask_mute, GYRE_MILLISECONDS(800));
 	cr_assert_geq(taken_ns, GYRE_MILLISECONDS(800));
 	cr_assert_leq(taken_ns, GYRE_MILLISECONDS(800 + 50 + 10));
 }
 
-Test(budget, is_no_more_than_the_default)
+KIT_TEST(budget, is_no_more_than_the_default)
 {
-	play_worker(ask_mute, GYRE_SECONDS(20));
+	play_worker(test, ask_mute, GYRE_SECONDS(20));
 	cr_assert_geq(taken_ns, GYRE_SECONDS(5));
 	cr_assert_leq(taken_ns, GYRE_SECONDS(5) + GYRE_MILLISECONDS(10));
 }
 
-Test(budget, of_an_asker_without_a_limit_is_the_default)
+KIT_TEST(budget, of_an_asker_without_a_limit_is_the_default)
 {
-	play_worker(ask_mute, GYRE_FOREVER);
+	play_worker(test, ask_mute, GYRE_FOREVER);
 	cr_assert_geq(taken_ns, GYRE_SECONDS(5));
 	cr_assert_leq(taken_ns, GYRE_SECONDS(5) + GYRE_MILLISECONDS(10));
 }
@@ -106,18 +96,19 @@ static int sleep_then_ask_mute(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->mute = spawn_here(stack, &mute_class);
+	frame->mute = script_spawn(stack, &script_mute_class);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(600), &frame->future));
 	frame->from_ns = gyre_now(stack);
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->mute, gyre_new(stack, number, 1), 0, &frame->other));
 	taken_ns = gyre_now(stack) - frame->from_ns;
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(budget, shrinks_while_the_ask_is_handled)
+KIT_TEST(budget, shrinks_while_the_ask_is_handled)
 {
-	play_worker(sleep_then_ask_mute, GYRE_MILLISECONDS(800));
+	play_worker(test, sleep_then_ask_mute, GYRE_MILLISECONDS(800));
 	cr_assert_geq(taken_ns, GYRE_MILLISECONDS(200));
 	cr_assert_leq(taken_ns, GYRE_MILLISECONDS(200 + 50 + 20));
 }
@@ -127,17 +118,18 @@ static int ask_by_name(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->mute = spawn_here(stack, &mute_class);
+	frame->mute = script_spawn(stack, &script_mute_class);
 	frame->from_ns = gyre_now(stack);
 	GYRE_AWAIT(stack, gyre_ask(stack, frame->mute, gyre_new(stack, number, 1), GYRE_SECONDS(2),
 				   &frame->other));
 	taken_ns = gyre_now(stack) - frame->from_ns;
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(budget, does_not_bound_a_time_out_that_is_named)
+KIT_TEST(budget, does_not_bound_a_time_out_that_is_named)
 {
-	play_worker(ask_by_name, GYRE_MILLISECONDS(100));
+	play_worker(test, ask_by_name, GYRE_MILLISECONDS(100));
 	cr_assert_geq(taken_ns, GYRE_SECONDS(2));
 }
 
@@ -146,21 +138,22 @@ static int reply_then_ask(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->mute = spawn_here(stack, &mute_class);
+	frame->mute = script_spawn(stack, &script_mute_class);
 	frame->from_ns = gyre_now(stack);
-	expect(gyre_is_awaited(stack));
-	expect(gyre_reply(stack, gyre_new(stack, number, 1)) == 0);
-	expect(gyre_time_left(stack) == GYRE_FOREVER);
-	expect(!gyre_is_awaited(stack));
+	cr_assert(gyre_is_awaited(stack));
+	cr_assert(gyre_reply(stack, gyre_new(stack, number, 1)) == 0);
+	cr_assert(gyre_time_left(stack) == GYRE_FOREVER);
+	cr_assert(!gyre_is_awaited(stack));
 	GYRE_AWAIT(stack,
 		   gyre_ask(stack, frame->mute, gyre_new(stack, number, 1), 0, &frame->other));
 	taken_ns = gyre_now(stack) - frame->from_ns;
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(budget, is_not_inherited_after_the_answer)
+KIT_TEST(budget, is_not_inherited_after_the_answer)
 {
-	play_worker(reply_then_ask, GYRE_MILLISECONDS(100));
+	play_worker(test, reply_then_ask, GYRE_MILLISECONDS(100));
 	cr_assert_geq(taken_ns, GYRE_SECONDS(5));
 }
 
@@ -169,23 +162,21 @@ static int ask_too_late(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->mute = spawn_here(stack, &mute_class);
+	frame->mute = script_spawn(stack, &script_mute_class);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(500), &frame->future));
-	expect(gyre_time_left(stack) == 0);
-	expect(!gyre_is_awaited(stack));
-	expect(gyre_ask(stack, frame->mute, gyre_new(stack, number, 1), 0, &frame->other) ==
-	       -ETIMEDOUT);
-	expect(gyre_future_error(&frame->other) == -ETIMEDOUT);
-	trace('x');
+	cr_assert(gyre_time_left(stack) == 0);
+	cr_assert(!gyre_is_awaited(stack));
+	cr_assert(gyre_ask(stack, frame->mute, gyre_new(stack, number, 1), 0, &frame->other) ==
+		  -ETIMEDOUT);
+	cr_assert(gyre_future_error(&frame->other) == -ETIMEDOUT);
+	mark('.');
 	GYRE_END(stack);
 }
 
-Test(budget, that_is_used_up_fails_an_ask_unsent)
+KIT_TEST(budget, that_is_used_up_fails_an_ask_unsent)
 {
-	play_worker(ask_too_late, GYRE_MILLISECONDS(100));
-	cr_assert_str_eq(traced, "x");
-	/* To the worker, its error, the stop and its answer: no more. */
-	cr_assert_eq(mute_waiting, 0);
+	play_worker(test, ask_too_late, GYRE_MILLISECONDS(100));
+	cr_assert_eq(script_mute_asks, 0);
 }
 
 /* ---- what it is told to be ---- */
@@ -194,44 +185,46 @@ static int look_at_time(struct gyre_stack *stack)
 {
 	uint64_t left_ns = gyre_time_left(stack);
 
-	expect(left_ns >= GYRE_MILLISECONDS(790) && left_ns <= GYRE_MILLISECONDS(860));
-	expect(gyre_is_awaited(stack));
+	cr_assert(left_ns >= GYRE_MILLISECONDS(790) && left_ns <= GYRE_MILLISECONDS(860));
+	cr_assert(gyre_is_awaited(stack));
+	mark('.');
 	return gyre_return(stack);
 }
 
-Test(budget, tells_the_time_that_is_left)
+KIT_TEST(budget, tells_the_time_that_is_left)
 {
-	play_worker(look_at_time, GYRE_MILLISECONDS(800));
+	play_worker(test, look_at_time, GYRE_MILLISECONDS(800));
 }
 
 static int expect_no_limit(struct gyre_stack *stack)
 {
-	expect(gyre_time_left(stack) == GYRE_FOREVER);
-	expect(gyre_is_awaited(stack));
+	cr_assert(gyre_time_left(stack) == GYRE_FOREVER);
+	cr_assert(gyre_is_awaited(stack));
+	mark('.');
 	return gyre_return(stack);
 }
 
-Test(budget, of_an_asker_without_a_limit_is_forever)
+KIT_TEST(budget, of_an_asker_without_a_limit_is_forever)
 {
-	play_worker(expect_no_limit, GYRE_FOREVER);
+	play_worker(test, expect_no_limit, GYRE_FOREVER);
 }
 
 static int expect_nobody(struct gyre_stack *stack)
 {
-	expect(gyre_time_left(stack) == GYRE_FOREVER);
-	expect(!gyre_is_awaited(stack));
-	return fixture_end(stack);
+	cr_assert(gyre_time_left(stack) == GYRE_FOREVER);
+	cr_assert(!gyre_is_awaited(stack));
+	mark('.');
+	return gyre_return(stack);
 }
 
-static int notify_worker(struct gyre_stack *stack)
+KIT_TEST(budget, of_a_notice_is_nobodys)
 {
+	struct gyre_address worker = gyre_test_spawn(test, &worker_class, GYRE_NO_ARGUMENT);
+
 	handler = expect_nobody;
-	return gyre_notify(stack, spawn_here(stack, &worker_class), gyre_new(stack, number, 1));
-}
-
-Test(budget, of_a_notice_is_nobodys)
-{
-	play(1, notify_worker);
+	(void)gyre_probe_notify(gyre_probe_create(test), worker, gyre_test_new(test, number, 1));
+	gyre_test_advance(test, GYRE_MILLISECONDS(1));
+	expect_marks(".");
 }
 
 /* ---- askers that give up ---- */
@@ -241,11 +234,11 @@ static int wait_for_the_asker(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	expect(gyre_is_awaited(stack));
+	cr_assert(gyre_is_awaited(stack));
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(10), &frame->other));
-	expect(!gyre_is_awaited(stack));
-	expect(gyre_time_left(stack) > GYRE_SECONDS(1));
-	return fixture_end(stack);
+	cr_assert(!gyre_is_awaited(stack));
+	cr_assert(gyre_time_left(stack) > GYRE_SECONDS(1));
+	mark('.');
 	GYRE_END(stack);
 }
 
@@ -255,18 +248,19 @@ static int ask_then_cancel(struct gyre_stack *stack)
 
 	handler = wait_for_the_asker;
 	GYRE_BEGIN(stack);
-	frame->to = spawn_here(stack, &worker_class);
+	frame->to = script_spawn(stack, &worker_class);
 	(void)gyre_ask(stack, frame->to, gyre_new(stack, number, 1), 0, &frame->future);
-	expect(gyre_sleep(stack, GYRE_MILLISECONDS(5), &frame->other) == 0);
+	cr_assert(gyre_sleep(stack, GYRE_MILLISECONDS(5), &frame->other) == 0);
 	GYRE_AWAIT_ALL(stack, &frame->other);
-	expect(gyre_cancel(stack, &frame->future) == 0);
+	cr_assert(gyre_cancel(stack, &frame->future) == 0);
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_SECONDS(100), &frame->other));
 	GYRE_END(stack);
 }
 
-Test(budget, tells_of_an_asker_on_the_same_loop_that_has_given_up)
+KIT_TEST(budget, tells_of_an_asker_on_the_same_loop_that_has_given_up)
 {
-	play_steady(ask_then_cancel);
+	script_play(test, ask_then_cancel);
+	expect_marks(".");
 }
 
 /* ---- batches ---- */
@@ -282,36 +276,38 @@ static int look_at_batch(struct gyre_stack *stack)
 {
 	uint64_t left_ns = gyre_time_left(stack);
 
-	expect(gyre_batch_count(stack) == 2);
-	expect(left_ns >= GYRE_MILLISECONDS(790) && left_ns <= GYRE_MILLISECONDS(860));
-	expect(gyre_is_awaited(stack));
-	expect(gyre_batch_reply(stack, 1, gyre_new(stack, number, 1)) == 0);
+	cr_assert(gyre_batch_count(stack) == 2);
+	cr_assert(left_ns >= GYRE_MILLISECONDS(790) && left_ns <= GYRE_MILLISECONDS(860));
+	cr_assert(gyre_is_awaited(stack));
+	cr_assert(gyre_batch_reply(stack, 1, gyre_new(stack, number, 1)) == 0);
 	left_ns = gyre_time_left(stack);
-	expect(left_ns >= GYRE_MILLISECONDS(390) && left_ns <= GYRE_MILLISECONDS(440));
-	expect(gyre_batch_reply_all(stack, gyre_new(stack, number, 1)) == 0);
-	expect(gyre_time_left(stack) == GYRE_FOREVER);
-	expect(!gyre_is_awaited(stack));
+	cr_assert(left_ns >= GYRE_MILLISECONDS(390) && left_ns <= GYRE_MILLISECONDS(440));
+	cr_assert(gyre_batch_reply_all(stack, gyre_new(stack, number, 1)) == 0);
+	cr_assert(gyre_time_left(stack) == GYRE_FOREVER);
+	cr_assert(!gyre_is_awaited(stack));
+	mark('.');
 	return gyre_return(stack);
 }
 
-static int ask_twice(struct gyre_stack *stack)
-{
-	struct frame *frame = frame_of(stack);
+static struct gyre_address worker;
 
-	GYRE_BEGIN(stack);
-	worker_class.batch_asks = is_any;
-	worker_class.behaviour.ask_batch = look_at_batch;
-	frame->to = spawn_here(stack, &worker_class);
-	(void)gyre_ask(stack, frame->to, gyre_new(stack, number, 1), GYRE_MILLISECONDS(400),
-		       &frame->future);
-	(void)gyre_ask(stack, frame->to, gyre_new(stack, number, 1), GYRE_MILLISECONDS(800),
-		       &frame->other);
-	GYRE_AWAIT_ALL(stack, &frame->future, &frame->other);
-	return fixture_end(stack);
-	GYRE_END(stack);
+static int ask_twice(struct gyre_stack *stack, void *arg)
+{
+	struct gyre_probe *probe = (struct gyre_probe *)arg;
+
+	(void)gyre_probe_ask(probe, worker, gyre_new(stack, number, 1), GYRE_MILLISECONDS(400));
+	return gyre_probe_ask(probe, worker, gyre_new(stack, number, 1), GYRE_MILLISECONDS(800));
 }
 
-Test(budget, of_a_batch_is_that_of_who_waits_longest)
+KIT_TEST(budget, of_a_batch_is_that_of_who_waits_longest)
 {
-	play_steady(ask_twice);
+	struct gyre_probe *probe = gyre_probe_create(test);
+
+	worker_class.batch_asks = is_any;
+	worker_class.behaviour.ask_batch = look_at_batch;
+	worker = gyre_test_spawn(test, &worker_class, GYRE_NO_ARGUMENT);
+	(void)gyre_probe_do(probe, ask_twice, probe);
+	(void)gyre_probe_expect(probe, number, GYRE_MILLISECONDS(10));
+	(void)gyre_probe_expect(probe, number, GYRE_MILLISECONDS(10));
+	expect_marks(".");
 }
