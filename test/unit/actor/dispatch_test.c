@@ -2,9 +2,11 @@
  * One pass over a mailbox: the order of its lanes, the snapshot, the budget, and which of two ready
  * actors goes first. All on one loop, where what is queued when is certain.
  */
-#include "fixture.h"
-
 #include <string.h>
+
+#include <gyre/timer.h>
+
+#include "actor/script_kit.h"
 
 struct frame {
 	struct gyre_future future;
@@ -18,26 +20,16 @@ static struct frame *frame_of(struct gyre_stack *stack)
 
 static struct gyre_address target;
 
-static void tell(struct gyre_stack *stack, struct gyre_address to, char what)
-{
-	expect(gyre_notify(stack, to, gyre_new(stack, number, (uint64_t)what)) == 0);
-}
-
 static int ask(struct gyre_stack *stack, struct gyre_address to, char what,
 	       struct gyre_future *ret_future)
 {
 	return gyre_ask(stack, to, gyre_new(stack, number, (uint64_t)what), 0, ret_future);
 }
 
-/* Notices and asks leave their character in the trace; a full stop ends the test. */
+/* Notices and asks leave their marks. */
 static int note(struct gyre_stack *stack)
 {
-	char what = (char)gyre_message(stack, number)->value;
-
-	if (what == '.') {
-		return fixture_end(stack);
-	}
-	trace(what);
+	mark((char)gyre_message(stack, number)->value);
 	return gyre_return(stack);
 }
 
@@ -52,17 +44,25 @@ enum { BUSY_ACTORS = 20 };
 
 static const struct gyre_class deaf_class = { .name = "deaf" };
 
+static int ignore(struct gyre_stack *stack)
+{
+	return gyre_return(stack);
+}
+
+static const struct gyre_class sink_class = { .name = "sink", .behaviour.notice = ignore };
+
+static int answer(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+}
+
+static const struct gyre_class answering_class = { .name = "answering", .behaviour.ask = answer };
+
 static struct gyre_address busy[BUSY_ACTORS];
-static struct gyre_address adder;
+static struct gyre_address answering;
 static struct gyre_address deaf;
 
-static void be_busy(struct gyre_stack *stack)
-{
-	uint64_t end_ns = gyre_now(stack) + GYRE_MILLISECONDS(20);
-
-	while (gyre_now(stack) < end_ns) {
-	}
-}
+static struct gyre_test *tested;
 
 /*
  * Leaves mail in every lane of the actor before its next pass. Those it asked are queued before
@@ -73,12 +73,12 @@ static int fill_lanes(struct gyre_stack *stack)
 	const struct gyre_timer_options at_once = { 0 };
 
 	for (uint32_t i = 0; i < BUSY_ACTORS; i++) {
-		tell(stack, busy[i], 'x');
+		script_tell(stack, busy[i], 'x');
 	}
-	expect(gyre_timer_start(stack, 1, &at_once) == 0);
-	tell(stack, gyre_self(stack), 'n');
-	expect(ask(stack, gyre_self(stack), 'a', &frame_of(stack)->future) == 0);
-	be_busy(stack);
+	cr_assert(gyre_timer_start(stack, 1, &at_once) == 0);
+	script_tell(stack, gyre_self(stack), 'n');
+	cr_assert(ask(stack, gyre_self(stack), 'a', &frame_of(stack)->future) == 0);
+	gyre_test_advance(tested, GYRE_MILLISECONDS(20));
 	return gyre_suspend(stack, 1);
 }
 
@@ -86,7 +86,7 @@ static int wait_for(struct gyre_stack *stack, struct gyre_address to, char what)
 {
 	GYRE_BEGIN(stack);
 	GYRE_AWAIT(stack, ask(stack, to, 'q', &frame_of(stack)->future));
-	trace(what);
+	mark(what);
 	GYRE_END(stack);
 }
 
@@ -94,7 +94,7 @@ static int take_notice(struct gyre_stack *stack)
 {
 	switch ((char)gyre_message(stack, number)->value) {
 	case 'r':
-		return wait_for(stack, adder, 'r');
+		return wait_for(stack, answering, 'r');
 	case 'x':
 		return wait_for(stack, deaf, 'x');
 	case 'f':
@@ -106,8 +106,8 @@ static int take_notice(struct gyre_stack *stack)
 
 static int take_event(struct gyre_stack *stack)
 {
-	trace('e');
-	return fixture_end(stack);
+	mark('e');
+	return gyre_return(stack);
 }
 
 static const struct gyre_class laned_class = {
@@ -120,23 +120,25 @@ static int fill(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
 	for (uint32_t i = 0; i < BUSY_ACTORS; i++) {
-		busy[i] = spawn_here(stack, &sink_class);
+		busy[i] = script_spawn(stack, &sink_class);
 	}
-	adder = spawn_here(stack, &adder_class);
-	deaf = spawn_here(stack, &deaf_class);
-	target = spawn_here(stack, &laned_class);
+	answering = script_spawn(stack, &answering_class);
+	deaf = script_spawn(stack, &deaf_class);
+	target = script_spawn(stack, &laned_class);
 	/* All are mounted when this goes on. */
 	GYRE_AWAIT(stack, gyre_sleep(stack, 0, &frame_of(stack)->future));
-	tell(stack, target, 'x');
-	tell(stack, target, 'r');
-	tell(stack, target, 'f');
+	script_tell(stack, target, 'x');
+	script_tell(stack, target, 'r');
+	script_tell(stack, target, 'f');
 	GYRE_END(stack);
 }
 
-Test(dispatch, takes_replies_then_exceptions_asks_notices_and_events)
+KIT_TEST(dispatch, takes_replies_then_exceptions_asks_notices_and_events)
 {
-	play(1, fill);
-	cr_assert_str_eq(traced, "rxane");
+	tested = test;
+	script_play(test, fill);
+	expect_marks("rxane");
+	(void)gyre_test_expect_dead_letter(test, number, GYRE_DROP_UNHANDLED, 0); /* to the deaf */
 }
 
 /* ---- order within a kind ---- */
@@ -148,20 +150,19 @@ static int mix(struct gyre_stack *stack)
 	if (gyre_stack_state(stack) != 0) {
 		return gyre_return(stack);
 	}
-	target = spawn_here(stack, &noting_class);
-	tell(stack, target, '1');
-	expect(ask(stack, target, 'a', &frame->future) == 0);
-	tell(stack, target, '2');
-	expect(ask(stack, target, 'b', &frame->other) == 0);
-	tell(stack, target, '3');
-	tell(stack, target, '.');
+	target = script_spawn(stack, &noting_class);
+	script_tell(stack, target, '1');
+	cr_assert(ask(stack, target, 'a', &frame->future) == 0);
+	script_tell(stack, target, '2');
+	cr_assert(ask(stack, target, 'b', &frame->other) == 0);
+	script_tell(stack, target, '3');
 	return gyre_suspend(stack, 1);
 }
 
-Test(dispatch, lets_asks_overtake_notices_and_keeps_the_order_of_each_kind)
+KIT_TEST(dispatch, lets_asks_overtake_notices_and_keeps_the_order_of_each_kind)
 {
-	play(1, mix);
-	cr_assert_str_eq(traced, "ab123");
+	script_play(test, mix);
+	expect_marks("ab123");
 }
 
 /* ---- the snapshot ---- */
@@ -170,13 +171,13 @@ static int echo_inside(struct gyre_stack *stack)
 {
 	char what = (char)gyre_message(stack, number)->value;
 
-	trace(what);
+	mark(what);
 	if (what == 'a' && gyre_stack_state(stack) == 0) {
-		tell(stack, gyre_self(stack), '2');
-		expect(ask(stack, gyre_self(stack), 'b', &frame_of(stack)->future) == 0);
+		script_tell(stack, gyre_self(stack), '2');
+		cr_assert(ask(stack, gyre_self(stack), 'b', &frame_of(stack)->future) == 0);
 		return gyre_suspend(stack, 1);
 	}
-	return what == '2' ? fixture_end(stack) : gyre_return(stack);
+	return gyre_return(stack);
 }
 
 static const struct gyre_class echo_class = {
@@ -190,18 +191,18 @@ static int send_two(struct gyre_stack *stack)
 	if (gyre_stack_state(stack) != 0) {
 		return gyre_return(stack);
 	}
-	target = spawn_here(stack, &echo_class);
-	tell(stack, target, '1');
-	expect(ask(stack, target, 'a', &frame_of(stack)->future) == 0);
+	target = script_spawn(stack, &echo_class);
+	script_tell(stack, target, '1');
+	cr_assert(ask(stack, target, 'a', &frame_of(stack)->future) == 0);
 	return gyre_suspend(stack, 1);
 }
 
-Test(dispatch, leaves_what_arrives_during_a_pass_to_the_next_one)
+KIT_TEST(dispatch, leaves_what_arrives_during_a_pass_to_the_next_one)
 {
-	play(1, send_two);
+	script_play(test, send_two);
 	/* In the second pass the ask made in the first is run, then the notice; the third resumes.
 	 */
-	cr_assert_eq(strncmp(traced, "a1b2", 4), 0, "%s", traced);
+	cr_assert_eq(strncmp(marked(), "a1b2", 4), 0, "%s", marked());
 }
 
 /* ---- the budget ---- */
@@ -211,11 +212,11 @@ static int budgeted(struct gyre_stack *stack)
 	char what = (char)gyre_message(stack, number)->value;
 
 	if (what == 'A') {
-		tell(stack, gyre_self(stack), 'z');
+		script_tell(stack, gyre_self(stack), 'z');
 		what = 'a';
 	}
-	trace(what);
-	return what == '.' ? fixture_end(stack) : gyre_return(stack);
+	mark(what);
+	return gyre_return(stack);
 }
 
 static const struct gyre_class budgeted_class = { .name = "budgeted",
@@ -223,40 +224,49 @@ static const struct gyre_class budgeted_class = { .name = "budgeted",
 
 static int send_ten_each(struct gyre_stack *stack)
 {
-	struct gyre_address other = spawn_here(stack, &budgeted_class);
+	struct gyre_address other = script_spawn(stack, &budgeted_class);
 
-	target = spawn_here(stack, &budgeted_class);
+	target = script_spawn(stack, &budgeted_class);
 	for (uint32_t i = 0; i < 10; i++) {
-		tell(stack, target, i == 0 ? 'A' : 'a');
-		tell(stack, other, i == 9 ? '.' : 'b');
+		script_tell(stack, target, i == 0 ? 'A' : 'a');
+		script_tell(stack, other, i == 9 ? '.' : 'b');
 	}
 	return gyre_return(stack);
 }
 
-Test(dispatch, hands_over_to_the_next_actor_when_the_run_budget_is_used)
-{
-	const struct gyre_system_options options = { .loops = 1, .run_budget = 4 };
+static const struct gyre_system_options four_a_run = { .run_budget = 4 };
 
-	play_with(&options, send_ten_each);
-	cr_assert_str_eq(traced, "bbbbaaaabbbbaaaab.aaz");
+KIT_TEST_WITH(dispatch, hands_over_to_the_next_actor_when_the_run_budget_is_used, &four_a_run)
+{
+	script_play(test, send_ten_each);
+	expect_marks("bbbbaaaabbbbaaaab.aaz");
 }
 
-static int send_many_events(struct gyre_stack *stack)
+static uint32_t counted;
+
+static int count(struct gyre_stack *stack)
 {
-	target = spawn_here(stack, &noting_class);
+	counted++;
+	return gyre_return(stack);
+}
+
+static const struct gyre_class counting_class = { .name = "counting", .behaviour.notice = count };
+
+static int send_many(struct gyre_stack *stack)
+{
+	target = script_spawn(stack, &counting_class);
 	for (uint32_t i = 0; i < 1000; i++) {
-		tell(stack, target, 'm');
+		script_tell(stack, target, i);
 	}
-	tell(stack, target, '.');
 	return gyre_return(stack);
 }
 
-Test(dispatch, of_a_budget_of_one_still_handles_everything)
-{
-	const struct gyre_system_options options = { .loops = 1, .run_budget = 1 };
+static const struct gyre_system_options one_a_run = { .run_budget = 1 };
 
-	play_with(&options, send_many_events);
-	cr_assert_eq(strlen(traced), 1000);
+KIT_TEST_WITH(dispatch, of_a_budget_of_one_still_handles_everything, &one_a_run)
+{
+	script_play(test, send_many);
+	cr_assert_eq(counted, 1000);
 }
 
 /* ---- priority ---- */
@@ -267,8 +277,8 @@ static int note_after_asking(struct gyre_stack *stack)
 	if (gyre_message(stack, number)->value != 'w') {
 		return note(stack);
 	}
-	GYRE_AWAIT(stack,
-		   ask(stack, spawn_here(stack, &mute_class), 'q', &frame_of(stack)->future));
+	GYRE_AWAIT(stack, ask(stack, script_spawn(stack, &script_mute_class), 'q',
+			      &frame_of(stack)->future));
 	GYRE_END(stack);
 }
 
@@ -283,21 +293,20 @@ static int prefer(struct gyre_stack *stack)
 	static struct gyre_address waiting;
 
 	GYRE_BEGIN(stack);
-	waiting = spawn_here(stack, &waiting_class);
-	target = spawn_here(stack, &noting_class);
-	tell(stack, waiting, 'w');
-	tell(stack, target, '0'); /* what an actor is worth is looked at after each run */
+	waiting = script_spawn(stack, &waiting_class);
+	target = script_spawn(stack, &noting_class);
+	script_tell(stack, waiting, 'w');
+	script_tell(stack, target, '0'); /* what an actor is worth is looked at after each run */
 	GYRE_AWAIT(stack, gyre_sleep(stack, GYRE_MILLISECONDS(1), &frame_of(stack)->future));
-	tell(stack, waiting, '1');
-	tell(stack, target, '2');
-	tell(stack, waiting, '.');
+	script_tell(stack, waiting, '1');
+	script_tell(stack, target, '2');
 	GYRE_END(stack);
 }
 
-Test(dispatch, prefers_an_actor_that_waits_for_no_answer_to_one_that_does)
+KIT_TEST(dispatch, prefers_an_actor_that_waits_for_no_answer_to_one_that_does)
 {
-	play_steady(prefer);
-	cr_assert_str_eq(traced, "021");
+	script_play(test, prefer);
+	expect_marks("021");
 }
 
 /* ---- a flood of one kind ---- */
@@ -306,6 +315,7 @@ enum { FLOOD_NOTICES = 3, FLOOD_TIMER = 7 };
 
 static uint32_t flood_asked;
 static uint32_t flood_noticed;
+static bool flood_over;
 
 static int flooded_ask(struct gyre_stack *stack)
 {
@@ -322,8 +332,9 @@ static int flooded_notice(struct gyre_stack *stack)
 /* Reached only if neither asks nor notices shut the event out. */
 static int flooded_event(struct gyre_stack *stack)
 {
-	expect(flood_noticed == FLOOD_NOTICES);
-	return fixture_end(stack);
+	cr_assert_eq(flood_noticed, FLOOD_NOTICES);
+	flood_over = true;
+	return gyre_return(stack);
 }
 
 static int flooded_mount(struct gyre_stack *stack)
@@ -331,9 +342,9 @@ static int flooded_mount(struct gyre_stack *stack)
 	const struct gyre_timer_options options = { .delay_ns = 0 };
 
 	for (uint32_t i = 0; i < FLOOD_NOTICES; i++) {
-		expect(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, i)) == 0);
+		cr_assert(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, i)) == 0);
 	}
-	expect(gyre_timer_start(stack, FLOOD_TIMER, &options) == 0);
+	cr_assert(gyre_timer_start(stack, FLOOD_TIMER, &options) == 0);
 	return gyre_return(stack);
 }
 
@@ -343,20 +354,28 @@ static const struct gyre_class flooded_class = {
 	.behaviour = { .notice = flooded_notice, .ask = flooded_ask, .event = flooded_event },
 };
 
+struct place {
+	struct gyre_address address;
+};
+GYRE_MESSAGE(place, 0x1002);
+
 struct flood_frame {
 	struct gyre_future futures[8];
 };
 
-/* Keeps eight asks outstanding for ever, twice what a run may handle. */
+/* Keeps eight asks outstanding, twice what a run may handle, until the event has come. */
 static int flood(struct gyre_stack *stack)
 {
 	struct flood_frame *frame = (struct flood_frame *)gyre_frame(stack);
 	struct gyre_address to = *(struct gyre_address *)gyre_state(stack);
 
+	if (flood_over) {
+		return gyre_return(stack);
+	}
 	for (uint32_t i = 0; i < 8; i++) {
 		if (gyre_stack_state(stack) == 0 || gyre_future_error(&frame->futures[i]) == 0) {
-			expect(gyre_ask(stack, to, gyre_new(stack, number, i), 0,
-					&frame->futures[i]) == 0);
+			cr_assert(gyre_ask(stack, to, gyre_new(stack, number, i), 0,
+					   &frame->futures[i]) == 0);
 		}
 	}
 	return gyre_suspend(stack, gyre_stack_state(stack) == 1 ? 2 : 1);
@@ -377,21 +396,19 @@ static const struct gyre_class flood_class = {
 
 static int start_floods(struct gyre_stack *stack)
 {
-	struct gyre_address flooded = spawn_here(stack, &flooded_class);
+	struct gyre_address flooded = script_spawn(stack, &flooded_class);
 
 	for (uint32_t i = 0; i < 4; i++) {
 		struct gyre_address address;
 
-		expect(gyre_spawn(stack, &flood_class, gyre_new(stack, place, flooded), NULL,
-				  &address) == 0);
+		cr_assert(gyre_spawn(stack, &flood_class, gyre_new(stack, place, flooded), NULL,
+				     &address) == 0);
 	}
 	return gyre_return(stack);
 }
 
-Test(dispatch, lets_no_flood_of_one_kind_shut_out_those_behind_it)
+KIT_TEST_WITH(dispatch, lets_no_flood_of_one_kind_shut_out_those_behind_it, &four_a_run)
 {
-	const struct gyre_system_options options = { .loops = 1, .run_budget = 4 };
-
-	play_with(&options, start_floods);
-	cr_assert_eq(flood_noticed, FLOOD_NOTICES);
+	script_play(test, start_floods);
+	cr_assert(flood_over);
 }
