@@ -1,12 +1,11 @@
 /*
  * The order of asks and notices of one sender to one receiver, as gyre_ask() documents it. Capital
- * letters are asks, small ones notices; the trace shows in which order they were dispatched, and by
+ * letters are asks, small ones notices; the marks show in which order they were dispatched, and by
  * digits in which order the answers came.
  */
 #include <ctype.h>
-#include <string.h>
 
-#include "fixture.h"
+#include "actor/script_kit.h"
 
 enum { ASKS_MAX = 8 };
 
@@ -31,7 +30,7 @@ static int note(struct gyre_stack *stack)
 	struct gyre_future *woken = (struct gyre_future *)gyre_frame(stack);
 
 	GYRE_BEGIN(stack);
-	trace(letter);
+	mark(letter);
 	if (islower(letter)) {
 		return gyre_return(stack);
 	}
@@ -54,10 +53,11 @@ static void send_all(struct gyre_stack *stack, struct order_frame *frame)
 		struct gyre_mail *mail = gyre_new(stack, number, (uint64_t)*next);
 
 		if (islower(*next)) {
-			expect(gyre_notify(stack, frame->to, mail) == 0);
+			cr_assert_eq(gyre_notify(stack, frame->to, mail), 0);
 		} else {
-			expect(gyre_ask(stack, frame->to, mail, 0,
-					&frame->futures[frame->count++]) == 0);
+			cr_assert_eq(gyre_ask(stack, frame->to, mail, 0,
+					      &frame->futures[frame->count++]),
+				     0);
 		}
 	}
 }
@@ -69,49 +69,49 @@ static int send_and_wait(struct gyre_stack *stack)
 	uint32_t outstanding = 0;
 
 	if (gyre_stack_state(stack) == 0) {
-		frame->to = spawn_here(stack, &noting_class);
+		frame->to = script_spawn(stack, &noting_class);
 		send_all(stack, frame);
 		return gyre_suspend_any(stack, 1);
 	}
 	for (uint32_t i = 0; i < frame->count; i++) {
 		if (frame->futures[i].promise == NULL) {
-			continue; /* has been traced */
+			continue; /* has been marked */
 		}
 		if (gyre_future_error(&frame->futures[i]) != 0) {
 			outstanding++;
 			continue;
 		}
-		trace((char)('1' + i));
+		mark((char)('1' + i));
 		frame->futures[i].promise = NULL;
 	}
-	return outstanding == 0 ? fixture_end(stack) : gyre_suspend_any(stack, 1);
+	return outstanding == 0 ? gyre_return(stack) : gyre_suspend_any(stack, 1);
 }
 
-static void expect_order(const char *calls, const char *order, uint32_t run_budget)
+static void expect_order(struct gyre_test *test, const char *calls, const char *order)
 {
-	const struct gyre_system_options options = { .loops = 1, .run_budget = run_budget };
-
 	letters = calls;
-	play_with(&options, send_and_wait);
-	cr_assert_str_eq(traced, order);
+	script_play(test, send_and_wait);
+	expect_marks(order);
 }
 
-Test(ask_order, is_that_of_the_calls_among_asks_and_among_notices)
+static const struct gyre_system_options two_a_run = { .run_budget = 2 };
+
+KIT_TEST(ask_order, is_that_of_the_calls_among_asks_and_among_notices)
 {
-	expect_order("ABabCc", "ABCabc123", 0);
+	expect_order(test, "ABabCc", "ABCabc123");
 }
 
-Test(ask_order, has_asks_before_notices_that_wait_also_earlier_ones)
+KIT_TEST(ask_order, has_asks_before_notices_that_wait_also_earlier_ones)
 {
-	expect_order("abcA", "Aabc1", 0);
+	expect_order(test, "abcA", "Aabc1");
 }
 
-Test(ask_order, has_notices_before_asks_that_are_too_many_for_one_run)
+KIT_TEST_WITH(ask_order, has_notices_before_asks_that_are_too_many_for_one_run, &two_a_run)
 {
-	expect_order("ABCDa", "AB12aCD34", 2);
+	expect_order(test, "ABCDa", "AB12aCD34");
 }
 
-Test(ask_order, of_answers_is_that_in_which_they_are_given)
+KIT_TEST(ask_order, of_answers_is_that_in_which_they_are_given)
 {
-	expect_order("SZ", "SZ21", 0);
+	expect_order(test, "SZ", "SZ21");
 }
