@@ -51,13 +51,6 @@ static int ignore(struct gyre_stack *stack)
 
 static const struct gyre_class sink_class = { .name = "sink", .behaviour.notice = ignore };
 
-static int answer(struct gyre_stack *stack)
-{
-	return gyre_reply(stack, gyre_new(stack, number, 0));
-}
-
-static const struct gyre_class answering_class = { .name = "answering", .behaviour.ask = answer };
-
 static struct gyre_address busy[BUSY_ACTORS];
 static struct gyre_address answering;
 static struct gyre_address deaf;
@@ -122,7 +115,7 @@ static int fill(struct gyre_stack *stack)
 	for (uint32_t i = 0; i < BUSY_ACTORS; i++) {
 		busy[i] = script_spawn(stack, &sink_class);
 	}
-	answering = script_spawn(stack, &answering_class);
+	answering = script_spawn(stack, &script_answering_class);
 	deaf = script_spawn(stack, &deaf_class);
 	target = script_spawn(stack, &laned_class);
 	/* All are mounted when this goes on. */

@@ -25,7 +25,22 @@ void script_tell(struct gyre_stack *stack, struct gyre_address to, uint64_t valu
 	cr_assert_eq(gyre_notify(stack, to, gyre_new(stack, number, value)), 0);
 }
 
-/* ---- who answers nothing ---- */
+uint64_t script_messages_sent(struct gyre_stack *stack)
+{
+	struct gyre_counters counters;
+
+	cr_assert_eq(gyre_system_counters(gyre_system_of(stack), &counters), 0);
+	return counters.sent;
+}
+
+/* ---- who answers, and who does not ---- */
+
+static int answer(struct gyre_stack *stack)
+{
+	return gyre_reply(stack, gyre_new(stack, number, 0));
+}
+
+const struct gyre_class script_answering_class = { .name = "answering", .behaviour.ask = answer };
 
 uint32_t script_mute_asks;
 

@@ -27,6 +27,11 @@ struct gyre_address script_spawn(struct gyre_stack *stack, const struct gyre_cla
 /* For handlers: sends a number. */
 void script_tell(struct gyre_stack *stack, struct gyre_address to, uint64_t value);
 
+/* For handlers: messages that the system has sent until now. */
+uint64_t script_messages_sent(struct gyre_stack *stack);
+
+/* Answers each ask. */
+extern const struct gyre_class script_answering_class;
 /* Keeps its asker waiting without end; and how many asks it has got. */
 extern const struct gyre_class script_mute_class;
 extern uint32_t script_mute_asks;

@@ -19,14 +19,6 @@ static struct frame *frame_of(struct gyre_stack *stack)
 
 /* ---- how long ---- */
 
-static uint64_t messages_sent(struct gyre_stack *stack)
-{
-	struct gyre_counters counters;
-
-	cr_assert_eq(gyre_system_counters(gyre_system_of(stack), &counters), 0);
-	return counters.sent;
-}
-
 static int sleep_and_look(struct gyre_stack *stack)
 {
 	static const uint64_t delays_ns[] = { 0,       1,	999999,	  1000000, 1000001,
@@ -34,7 +26,7 @@ static int sleep_and_look(struct gyre_stack *stack)
 	struct frame *frame = frame_of(stack);
 
 	GYRE_BEGIN(stack);
-	frame->sent = messages_sent(stack);
+	frame->sent = script_messages_sent(stack);
 	for (frame->i = 0; frame->i < sizeof(delays_ns) / sizeof(delays_ns[0]); frame->i++) {
 		frame->delay_ns = delays_ns[frame->i];
 		frame->from_ns = gyre_now(stack);
@@ -42,7 +34,7 @@ static int sleep_and_look(struct gyre_stack *stack)
 		cr_assert_eq(gyre_future_error(&frame->future), 0);
 		cr_assert_geq(gyre_now(stack) - frame->from_ns, frame->delay_ns);
 	}
-	cr_assert_eq(messages_sent(stack) - frame->sent, 9);
+	cr_assert_eq(script_messages_sent(stack) - frame->sent, 9);
 	mark('.');
 	GYRE_END(stack);
 }

@@ -2,9 +2,11 @@
  * A notice that an actor puts before all others that wait for it: wherever it is put from, it is
  * the next notice that the actor handles.
  */
-#include "fixture.h"
-
 #include <string.h>
+
+#include <gyre/timer.h>
+
+#include "actor/script_kit.h"
 
 struct frame {
 	struct gyre_future future;
@@ -15,7 +17,7 @@ static struct gyre_address target;
 static void tell_all(struct gyre_stack *stack, struct gyre_address to, const char *letters)
 {
 	for (; *letters != 0; letters++) {
-		expect(gyre_notify(stack, to, gyre_new(stack, number, (uint64_t)*letters)) == 0);
+		script_tell(stack, to, (uint64_t)*letters);
 	}
 }
 
@@ -27,7 +29,7 @@ static int ask(struct gyre_stack *stack, struct gyre_address to, char what)
 
 static void put_first(struct gyre_stack *stack, char what)
 {
-	expect(gyre_notify_self_first(stack, gyre_new(stack, number, (uint64_t)what)) == 0);
+	cr_assert_eq(gyre_notify_self_first(stack, gyre_new(stack, number, (uint64_t)what)), 0);
 }
 
 static int turn(struct gyre_stack *stack)
@@ -35,15 +37,13 @@ static int turn(struct gyre_stack *stack)
 	return gyre_sleep(stack, 0, &((struct frame *)gyre_frame(stack))->future);
 }
 
-/* What a letter puts first; the others are only traced. */
+/* What a letter puts first; the others are only marked. */
 static int note(struct gyre_stack *stack)
 {
 	char what = (char)gyre_message(stack, number)->value;
 
-	trace(what);
+	mark(what);
 	switch (what) {
-	case '.':
-		return fixture_end(stack);
 	case 'A':
 		put_first(stack, 'a');
 		break;
@@ -60,8 +60,8 @@ static int note(struct gyre_stack *stack)
 		break;
 	case 'F':
 		put_first(stack, 'x');
-		expect(gyre_stop(stack, gyre_self(stack)) == 0);
-		return fixture_end(stack);
+		cr_assert_eq(gyre_stop(stack, gyre_self(stack)), 0);
+		break;
 	default:
 		break;
 	}
@@ -78,13 +78,13 @@ static int wait_and_note(struct gyre_stack *stack)
 	if (what != 'R' && what != 'S') {
 		return note(stack);
 	}
-	trace(what);
+	mark(what);
 	if (what == 'R') {
 		GYRE_AWAIT(stack, ask(stack, target, 'q'));
 		put_first(stack, 'r');
 	} else {
-		expect(gyre_timer_start(stack, 1, &at_once) == 0);
-		while (strchr(traced, 'e') == NULL) {
+		cr_assert_eq(gyre_timer_start(stack, 1, &at_once), 0);
+		while (strchr(marked(), 'e') == NULL) {
 			GYRE_AWAIT(stack, turn(stack));
 		}
 		put_first(stack, 's');
@@ -94,7 +94,7 @@ static int wait_and_note(struct gyre_stack *stack)
 
 static int note_event(struct gyre_stack *stack)
 {
-	trace('e');
+	mark('e');
 	put_first(stack, 'f');
 	return gyre_return(stack);
 }
@@ -121,9 +121,9 @@ static const char *asked = "";
 static int send(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
-	target = spawn_here(stack, &adder_class);
+	target = script_spawn(stack, &script_answering_class);
 	{
-		struct gyre_address putting = spawn_here(stack, class);
+		struct gyre_address putting = script_spawn(stack, class);
 
 		tell_all(stack, putting, told);
 		GYRE_AWAIT(stack, *asked == 0 ? -ENOENT : ask(stack, putting, *asked));
@@ -131,66 +131,67 @@ static int send(struct gyre_stack *stack)
 	GYRE_END(stack);
 }
 
-static void play_told(uint32_t run_budget, const struct gyre_class *first_class,
+static void play_told(struct gyre_test *test, const struct gyre_class *first_class,
 		      const char *letters)
 {
-	const struct gyre_system_options options = { .loops = 1, .run_budget = run_budget };
-
 	class = first_class;
 	told = letters;
-	play_with(&options, send);
+	script_play(test, send);
 }
 
-Test(self_first, into_an_empty_lane_is_next)
+static const struct gyre_system_options one_a_run = { .run_budget = 1 };
+static const struct gyre_system_options two_a_run = { .run_budget = 2 };
+
+KIT_TEST(self_first, into_an_empty_lane_is_next)
 {
-	play_told(0, &putting_class, "xE");
-	cr_assert_str_eq(traced, "xE.");
+	play_told(test, &putting_class, "xE");
+	expect_marks("xE.");
 }
 
-Test(self_first, into_a_full_lane_is_before_all_that_waits)
+KIT_TEST(self_first, into_a_full_lane_is_before_all_that_waits)
 {
-	play_told(0, &putting_class, "xAyz.");
-	cr_assert_str_eq(traced, "xAayz.");
+	play_told(test, &putting_class, "xAyz.");
+	expect_marks("xAayz.");
 }
 
-Test(self_first, is_before_all_that_waits_when_the_run_budget_is_used_up)
+KIT_TEST_WITH(self_first, is_before_all_that_waits_when_the_run_budget_is_used_up, &one_a_run)
 {
-	play_told(1, &putting_class, "xAyz.");
-	cr_assert_str_eq(traced, "xAayz.");
+	play_told(test, &putting_class, "xAyz.");
+	expect_marks("xAayz.");
 }
 
-Test(self_first, is_before_what_was_put_first_earlier)
+KIT_TEST(self_first, is_before_what_was_put_first_earlier)
 {
-	play_told(0, &putting_class, "xByz.");
-	cr_assert_str_eq(traced, "xBbcyz.");
+	play_told(test, &putting_class, "xByz.");
+	expect_marks("xBbcyz.");
 }
 
-Test(self_first, leaves_what_comes_later_at_the_end)
+KIT_TEST(self_first, leaves_what_comes_later_at_the_end)
 {
-	play_told(0, &putting_class, "xCyE");
-	cr_assert_str_eq(traced, "xCcyE.d");
+	play_told(test, &putting_class, "xCyE");
+	expect_marks("xCcyE.d");
 }
 
-Test(self_first, from_an_ask_is_before_the_notices_of_the_same_pass)
+KIT_TEST(self_first, from_an_ask_is_before_the_notices_of_the_same_pass)
 {
 	asked = "A";
-	play_told(0, &putting_class, "xy.");
-	cr_assert_str_eq(traced, "Aaxy.");
+	play_told(test, &putting_class, "xy.");
+	expect_marks("Aaxy.");
 }
 
 /* The answer comes when two have been handled and three are left. */
-Test(self_first, from_a_stack_that_is_resumed_is_before_all_that_waits)
+KIT_TEST_WITH(self_first, from_a_stack_that_is_resumed_is_before_all_that_waits, &two_a_run)
 {
-	play_told(2, &putting_class, "xRyz.");
-	cr_assert_str_eq(traced, "xRryz.");
+	play_told(test, &putting_class, "xRyz.");
+	expect_marks("xRryz.");
 }
 
 /* The event comes within the barrier; what the barrier itself puts comes later and so is before it.
  */
-Test(self_first, from_an_event_and_from_inside_a_barrier_is_next_when_the_barrier_ends)
+KIT_TEST(self_first, from_an_event_and_from_inside_a_barrier_is_next_when_the_barrier_ends)
 {
-	play_told(0, &putting_class, "Sxy.");
-	cr_assert_str_eq(traced, "Sesfxy.");
+	play_told(test, &putting_class, "Sxy.");
+	expect_marks("Sesfxy.");
 }
 
 static int put_at_mount(struct gyre_stack *stack)
@@ -199,72 +200,78 @@ static int put_at_mount(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-Test(self_first, from_the_mount_is_before_all_that_was_sent_until_then)
+KIT_TEST(self_first, from_the_mount_is_before_all_that_was_sent_until_then)
 {
-	const struct gyre_class mounting_class = {
+	static const struct gyre_class mounting_class = {
 		.name = "mounting",
 		.behaviour.notice = note,
 		.mount = put_at_mount,
 	};
 
-	play_told(0, &mounting_class, "xy.");
-	cr_assert_str_eq(traced, "mxy.");
+	play_told(test, &mounting_class, "xy.");
+	expect_marks("mxy.");
 }
 
-Test(self_first, is_lost_with_what_waits_if_the_actor_stops)
+KIT_TEST(self_first, is_lost_with_what_waits_if_the_actor_stops)
 {
-	play_told(0, &putting_class, "xFy");
-	cr_assert_str_eq(traced, "xF");
-	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_STOPPED], 2);
+	play_told(test, &putting_class, "xFy");
+	expect_marks("xF");
+	for (int i = 0; i < 2; i++) {
+		(void)gyre_test_expect_dead_letter(test, number, GYRE_DROP_STOPPED, 0);
+	}
 }
 
 /* ---- whatever the limit ---- */
 
-Test(self_first, is_never_refused_by_the_limit)
+KIT_TEST(self_first, is_never_refused_by_the_limit)
 {
-	const struct gyre_class limited_class = {
+	static const struct gyre_class limited_class = {
 		.name = "limited",
 		.behaviour.notice = note,
 		.mailbox_limit = 3,
 	};
 
-	play_told(0, &limited_class, "Bz.");
-	cr_assert_str_eq(traced, "Bbcz.");
-	cr_assert_eq(fixture.counters.dropped[GYRE_DROP_MAILBOX_FULL], 0);
+	play_told(test, &limited_class, "Bz.");
+	expect_marks("Bbcz.");
 }
 
 static int overfill(struct gyre_stack *stack)
 {
-	trace((char)gyre_message(stack, number)->value);
+	mark((char)gyre_message(stack, number)->value);
 	if (gyre_message(stack, number)->value == '1') {
 		put_first(stack, '3');
 		put_first(stack, '2');
-		expect(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 'x')) ==
-		       -ENOBUFS);
+		cr_assert_eq(gyre_notify(stack, gyre_self(stack), gyre_new(stack, number, 'x')),
+			     -ENOBUFS);
 	}
-	return gyre_message(stack, number)->value == '3' ? fixture_end(stack) : gyre_return(stack);
+	return gyre_return(stack);
 }
 
-Test(self_first, counts_for_the_limit_of_others)
+KIT_TEST(self_first, counts_for_the_limit_of_others)
 {
-	const struct gyre_class limited_class = {
+	static const struct gyre_class limited_class = {
 		.name = "limited",
 		.behaviour.notice = overfill,
 		.mailbox_limit = 2,
 	};
 
-	play_told(0, &limited_class, "1");
-	cr_assert_str_eq(traced, "123");
+	play_told(test, &limited_class, "1");
+	expect_marks("123");
+	(void)gyre_test_expect_dead_letter(test, number, GYRE_DROP_MAILBOX_FULL, 0);
 }
 
 static int put_nothing(struct gyre_stack *stack)
 {
-	expect(gyre_notify_self_first(stack, NULL) == -ENOMEM);
-	return fixture_end(stack);
+	uint64_t sent = script_messages_sent(stack);
+
+	cr_assert_eq(gyre_notify_self_first(stack, NULL), -ENOMEM);
+	cr_assert_eq(script_messages_sent(stack), sent);
+	mark('.');
+	return gyre_return(stack);
 }
 
-Test(self_first, of_no_mail_is_refused)
+KIT_TEST(self_first, of_no_mail_is_refused)
 {
-	play(1, put_nothing);
-	cr_assert_eq(fixture.counters.sent, 0);
+	script_play(test, put_nothing);
+	expect_marks(".");
 }
