@@ -65,11 +65,7 @@ static const char *words;
 
 static int send(struct gyre_stack *stack)
 {
-	struct gyre_address moody = script_spawn(stack, &moody_class);
-
-	for (const char *word = words; *word != '\0'; word++) {
-		script_tell(stack, moody, (uint64_t)*word);
-	}
+	script_tell_all(stack, script_spawn(stack, &moody_class), words);
 	return gyre_return(stack);
 }
 

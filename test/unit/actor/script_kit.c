@@ -25,6 +25,13 @@ void script_tell(struct gyre_stack *stack, struct gyre_address to, uint64_t valu
 	cr_assert_eq(gyre_notify(stack, to, gyre_new(stack, number, value)), 0);
 }
 
+void script_tell_all(struct gyre_stack *stack, struct gyre_address to, const char *letters)
+{
+	for (; *letters != '\0'; letters++) {
+		script_tell(stack, to, (uint64_t)*letters);
+	}
+}
+
 uint64_t script_messages_sent(struct gyre_stack *stack)
 {
 	struct gyre_counters counters;

@@ -26,6 +26,8 @@ void script_play(struct gyre_test *test, gyre_handler_fn script);
 struct gyre_address script_spawn(struct gyre_stack *stack, const struct gyre_class *class);
 /* For handlers: sends a number. */
 void script_tell(struct gyre_stack *stack, struct gyre_address to, uint64_t value);
+/* For handlers: sends each letter as a number. */
+void script_tell_all(struct gyre_stack *stack, struct gyre_address to, const char *letters);
 
 /* For handlers: messages that the system has sent until now. */
 uint64_t script_messages_sent(struct gyre_stack *stack);

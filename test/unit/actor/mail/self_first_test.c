@@ -14,13 +14,6 @@ struct frame {
 
 static struct gyre_address target;
 
-static void tell_all(struct gyre_stack *stack, struct gyre_address to, const char *letters)
-{
-	for (; *letters != 0; letters++) {
-		script_tell(stack, to, (uint64_t)*letters);
-	}
-}
-
 static int ask(struct gyre_stack *stack, struct gyre_address to, char what)
 {
 	return gyre_ask(stack, to, gyre_new(stack, number, (uint64_t)what), 0,
@@ -52,7 +45,7 @@ static int note(struct gyre_stack *stack)
 		put_first(stack, 'b');
 		break;
 	case 'C':
-		tell_all(stack, gyre_self(stack), "d");
+		script_tell_all(stack, gyre_self(stack), "d");
 		put_first(stack, 'c');
 		break;
 	case 'E':
@@ -125,7 +118,7 @@ static int send(struct gyre_stack *stack)
 	{
 		struct gyre_address putting = script_spawn(stack, class);
 
-		tell_all(stack, putting, told);
+		script_tell_all(stack, putting, told);
 		GYRE_AWAIT(stack, *asked == 0 ? -ENOENT : ask(stack, putting, *asked));
 	}
 	GYRE_END(stack);
