@@ -527,3 +527,23 @@ Test(connect_order, fails_when_nobody_answers_in_time)
 	order_expect("rcux");
 	cr_expect_eq(order_heard.reason, -ETIMEDOUT);
 }
+
+Test(connect_order, fails_in_time_in_each_round_when_nobody_answers)
+{
+	enum { ROUNDS = 3 };
+	struct client_hole hole;
+	struct gyre_connect_options options;
+
+	client_hole_open(&hole, client_bind("tcp://127.0.0.1:0", &open_port));
+	options = order_options(open_port);
+	options.connect_timeout_ns = GYRE_MILLISECONDS(500);
+	options.retries_max = ROUNDS - 1;
+	options.retry_min_ns = options.retry_max_ns = GYRE_MILLISECONDS(1);
+	(void)client_connect(&options);
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		cr_assert_eq(client_next(GYRE_CONNECTION_FAILED).reason, -ETIMEDOUT);
+		(void)client_next(i < ROUNDS ? GYRE_CONNECTION_PAUSE : GYRE_CONNECTION_GIVEN_UP);
+	}
+	client_hole_close(&hole);
+	order_expect("rcuxrcuxrcux");
+}
