@@ -25,6 +25,7 @@ static const uint64_t lack_ns = GYRE_MILLISECONDS(2);
 struct round {
 	uint32_t number;
 	bool once; /* only one allocation fails */
+	uint64_t lack_ns;
 };
 
 static struct round round_;
@@ -42,7 +43,9 @@ static bool has_lacked;
 static void *hoarded[HOARD_MAX];
 static struct gy_pool *hoarded_from[HOARD_MAX];
 static uint32_t hoarded_count;
-static uint32_t lacks; /* atomic */
+static uint32_t lacks;	 /* atomic */
+static uint32_t is_done; /* atomic: the graph has ended */
+static bool was_done;	 /* before there was memory again */
 
 /* What the pools of a loop have would make each round one in which nothing lacks. */
 static void hoard(void)
@@ -79,10 +82,11 @@ static void recover(void)
 	while (gy_load_acquire(&lacks) == 0) {
 		(void)sched_yield();
 	}
-	until_ns = gy_clock_machine_ns() + lack_ns;
+	until_ns = gy_clock_machine_ns() + round_.lack_ns;
 	while (gy_clock_machine_ns() < until_ns) {
 		(void)sched_yield();
 	}
+	was_done = gy_load_acquire(&is_done) != 0;
 	has_lacked = heap_recover();
 	gy_store_release(&lacks, 0);
 }
@@ -136,6 +140,7 @@ static int script(struct gyre_stack *stack)
 	GYRE_BEGIN(stack);
 	actor = actor_class == NULL ? GYRE_NOBODY : spawn_here(stack, actor_class);
 	GYRE_AWAIT(stack, run(stack));
+	gy_store_release(&is_done, 1);
 	give_back();
 	got.result = gyre_future_error(&frame->done);
 	done = gyre_future_get(&frame->done, gyre_stream_done);
@@ -164,6 +169,7 @@ static void play_round(uint32_t loops)
 
 	memset(&got, 0, sizeof(got));
 	produced = 0;
+	is_done = 0;
 	fixture_open(loops);
 	(void)spawn_outside(&script_class, 0);
 	cr_assert_eq(gyre_system_start(fixture.system), 0);
@@ -187,11 +193,16 @@ static void play_rounds(uint32_t loops, build_fn build, uint32_t elements)
 	building = build;
 	wanted = elements;
 	for (int once = 0; once < 2; once++) {
-		round_ = (struct round){ .once = once != 0 };
+		round_ = (struct round){ .once = once != 0, .lack_ns = lack_ns };
 		do {
 			play_round(loops);
-			cr_assert_lt(++round_.number, ROUNDS_MAX);
-		} while (has_lacked);
+			if (has_lacked || was_done) {
+				cr_assert_lt(++round_.number, ROUNDS_MAX);
+				round_.lack_ns = lack_ns;
+			} else { /* the loop has had no time for anything: once more, with more */
+				round_.lack_ns *= 2;
+			}
+		} while (has_lacked || !was_done);
 		cr_expect_gt(round_.number, 5, "nothing was lacking");
 	}
 }
