@@ -7,7 +7,7 @@
 
 #include <gyre/group.h>
 
-#include "stress.h"
+#include "asking.h"
 
 enum { LOOPS = 4, RELAYS = 3, STACKS = 300, ASKS = 30, NOTICES = 20000 };
 
@@ -17,14 +17,6 @@ struct relay {
 
 struct relaying_frame {
 	struct gyre_future nap;
-};
-
-struct asking_frame {
-	struct gyre_future future;
-	struct gyre_future other;
-	uint64_t value;
-	uint64_t random;
-	uint32_t asked;
 };
 
 static struct gyre_address relays[LOOPS * RELAYS];
@@ -113,56 +105,19 @@ static const struct gyre_class relay_class = {
 	.behaviour = { .notice = relay_notice, .ask = relay_ask },
 };
 
-/* ---- those who ask ---- */
+/* ---- those who ask, and those who wait ---- */
 
-static int ask_one(struct gyre_stack *stack, struct asking_frame *frame,
-		   struct gyre_future *ret_future)
+static bool may_fail(int error)
 {
-	struct gyre_address to = relays[stress_random(&frame->random, LOOPS * RELAYS)];
-	uint64_t timeout_ns = stress_random(&frame->random, 4) == 0
-				      ? GYRE_MICROSECONDS(stress_random(&frame->random, 2000) + 1)
-				      : 0;
-
-	frame->value = gy_random_next(&frame->random) >> 8;
-	return gyre_ask(stack, to, load_new(stack, frame->value), timeout_ns, ret_future);
+	return error == -ENOMSG || error == -EIO;
 }
 
-static void look_at(const struct asking_frame *frame)
-{
-	const struct load *load = gyre_future_get(&frame->future, load);
-	int error = gyre_future_error(&frame->future);
-
-	if (load != NULL) {
-		check(error == 0 && load_check(load) == frame->value + 1);
-	} else {
-		check(error == -ETIMEDOUT || error == -ESRCH || error == -ENOMSG || error == -EIO);
-	}
-}
-
-static int ask_in_turn(struct gyre_stack *stack)
-{
-	struct asking_frame *frame = (struct asking_frame *)gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	frame->random = load_check(gyre_message(stack, load));
-	for (frame->asked = 0; frame->asked < ASKS; frame->asked++) {
-		check(ask_one(stack, frame, &frame->other) == 0);
-		if (stress_random(&frame->random, 2) == 0) {
-			check(gyre_cancel(stack, &frame->other) == 0);
-			check(gyre_future_error(&frame->other) == -ECANCELED);
-		}
-		GYRE_AWAIT(stack, ask_one(stack, frame, &frame->future));
-		look_at(frame);
-	}
-	stress_finish(stack, &unfinished);
-	GYRE_END(stack);
-}
-
-static const struct gyre_class asking_class = {
-	.name = "asking",
-	.frame_bytes = sizeof(struct asking_frame),
-	.behaviour.notice = ask_in_turn,
-};
+static struct asking asking = { .relays = relays,
+				.relays_count = LOOPS * RELAYS,
+				.stacks = STACKS,
+				.asks = ASKS,
+				.may_fail = may_fail,
+				.unfinished = &unfinished };
 
 static int wait_for_notices(struct gyre_stack *stack)
 {
@@ -198,16 +153,7 @@ int main(int argc, char **argv)
 		check(gyre_system_notify(system, relays[i % (LOOPS * RELAYS)],
 					 load_new_outside(system, i)) == 0);
 	}
-	for (uint32_t loop = 0; loop < LOOPS; loop++) {
-		struct gyre_address asking =
-			stress_spawn(system, &asking_class, loop, GYRE_NO_ARGUMENT);
-
-		for (uint32_t i = 0; i < STACKS; i++) {
-			check(gyre_system_notify(system, asking,
-						 load_new_outside(system, gy_random_next(&seed))) ==
-			      0);
-		}
-	}
+	asking_spawn(system, LOOPS, &seed);
 	(void)stress_spawn(system, &waiting_class, 0, GYRE_NO_ARGUMENT);
 	check(gyre_system_start(system) == 0);
 	counters = stress_end(system);

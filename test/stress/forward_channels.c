@@ -12,6 +12,7 @@
 #include <gyre/exchange.h>
 #include <gyre/listen.h>
 
+#include "asking.h"
 #include "board.h"
 
 enum {
@@ -26,9 +27,8 @@ enum {
 static struct board board = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static struct gyre_address relays[RELAYS];
 static uint32_t unfinished = RELAYS + LOOPS * STACKS;
-static uint64_t came;	  /* atomic: parcels, to a channel */
-static uint64_t ended;	  /* atomic: parcels, there or elsewhere */
-static uint64_t answered; /* atomic: asks, by a peer */
+static uint64_t came;  /* atomic: parcels, to a channel */
+static uint64_t ended; /* atomic: parcels, there or elsewhere */
 
 /* ---- what is passed on ---- */
 
@@ -283,64 +283,17 @@ static const struct gyre_class sender_class = {
 	.mount = send_parcels,
 };
 
-struct asking_frame {
-	struct gyre_future future;
-	struct gyre_future other;
-	uint64_t value;
-	uint64_t random;
-	uint32_t asked;
-};
-
-static int ask_one(struct gyre_stack *stack, struct asking_frame *frame,
-		   struct gyre_future *ret_future)
+static bool may_fail(int error)
 {
-	uint64_t timeout_ns = stress_random(&frame->random, 4) == 0
-				      ? GYRE_MICROSECONDS(stress_random(&frame->random, 2000) + 1)
-				      : 0;
-
-	frame->value = gy_random_next(&frame->random) >> 8;
-	return gyre_ask(stack, relays[stress_random(&frame->random, RELAYS)],
-			load_new(stack, frame->value), timeout_ns, ret_future);
+	return error == -EPIPE || error == -ECONNABORTED || error == -ECONNRESET;
 }
 
-static void look_at(const struct asking_frame *frame)
-{
-	const struct load *load = gyre_future_get(&frame->future, load);
-	int error = gyre_future_error(&frame->future);
-
-	if (load != NULL) {
-		check(error == 0 && load_check(load) == frame->value + 1);
-		(void)gy_fetch_add(&answered, 1);
-	} else {
-		check(error == -ETIMEDOUT || error == -ESRCH || error == -EPIPE ||
-		      error == -ECONNABORTED || error == -ECONNRESET);
-	}
-}
-
-static int ask_in_turn(struct gyre_stack *stack)
-{
-	struct asking_frame *frame = (struct asking_frame *)gyre_frame(stack);
-
-	GYRE_BEGIN(stack);
-	frame->random = gyre_message(stack, task)->random;
-	for (frame->asked = 0; frame->asked < ASKS; frame->asked++) {
-		check(ask_one(stack, frame, &frame->other) == 0);
-		if (stress_random(&frame->random, 2) == 0) {
-			check(gyre_cancel(stack, &frame->other) == 0);
-			check(gyre_future_error(&frame->other) == -ECANCELED);
-		}
-		GYRE_AWAIT(stack, ask_one(stack, frame, &frame->future));
-		look_at(frame);
-	}
-	stress_finish(stack, &unfinished);
-	GYRE_END(stack);
-}
-
-static const struct gyre_class asking_class = {
-	.name = "asking",
-	.frame_bytes = sizeof(struct asking_frame),
-	.behaviour.notice = ask_in_turn,
-};
+static struct asking asking = { .relays = relays,
+				.relays_count = RELAYS,
+				.stacks = STACKS,
+				.asks = ASKS,
+				.may_fail = may_fail,
+				.unfinished = &unfinished };
 
 /* ---- the system ---- */
 
@@ -375,17 +328,7 @@ static void spawn_actors(struct gyre_system *system, uint64_t *random)
 				   gyre_system_new(system, task, .random = gy_random_next(random),
 						   .relay = i));
 	}
-	for (uint32_t loop = 0; loop < LOOPS; loop++) {
-		struct gyre_address asking =
-			stress_spawn(system, &asking_class, loop, GYRE_NO_ARGUMENT);
-
-		for (uint32_t i = 0; i < STACKS; i++) {
-			check(gyre_system_notify(
-				      system, asking,
-				      gyre_system_new(system, task,
-						      .random = gy_random_next(random))) == 0);
-		}
-	}
+	asking_spawn(system, LOOPS, random);
 }
 
 int main(int argc, char **argv)
@@ -399,10 +342,11 @@ int main(int argc, char **argv)
 	check(gyre_system_start(system) == 0);
 	counters = stress_end(system);
 	check(gy_load_acquire(&ended) == RELAYS * PARCELS);
-	check(came > 0 && answered > 0);
+	check(came > 0 && asking.answered > 0);
 	check(counters.accepted == counters.closed - counters.connected);
 	(void)printf("%llu of %d parcels came, %llu of %d asks were answered, on %llu channels\n",
-		     (unsigned long long)came, RELAYS * PARCELS, (unsigned long long)answered,
-		     LOOPS * STACKS * ASKS, (unsigned long long)counters.accepted);
+		     (unsigned long long)came, RELAYS * PARCELS,
+		     (unsigned long long)asking.answered, LOOPS * STACKS * ASKS,
+		     (unsigned long long)counters.accepted);
 	return 0;
 }

@@ -23,5 +23,12 @@ struct puppet_frame {
 int puppet_run(struct gyre_stack *stack);
 struct puppet_frame *puppet_frame(struct gyre_stack *stack);
 extern const struct gyre_class puppet_class;
+/* For them: fails with -EIO. */
+int puppet_fail(struct gyre_stack *stack);
+/* For them: waits, with a trace before and after it. */
+int puppet_trace_wait(struct gyre_stack *stack, char begin, char end, uint64_t ns);
+/* Puppets that count their restarts; tests say how many they may have. */
+extern struct gyre_class puppet_failing_class;
+extern uint32_t puppet_restarts;
 
 #endif

@@ -83,11 +83,6 @@ static int subscribe(struct gyre_stack *stack)
 	return gyre_subscribe(stack, &gyre_type_number, gyre_event_key_of(NULL), NULL);
 }
 
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
 /* All that comes while it is to restart waits. */
 static const struct gyre_class waiting_class = {
 	.name = "waiting",
@@ -113,7 +108,7 @@ static void leave_some_of_each(struct gyre_test *test)
 	puppet_call(test, actor, subscribe);
 	puppet_call(test, actor, ask_asked);
 	puppet_call(test, actor, ask_asked);
-	puppet_call(test, actor, fail);
+	puppet_call(test, actor, puppet_fail);
 	(void)gyre_probe_expect(probe, number, 0);
 	(void)gyre_probe_reply(probe, gyre_test_new(test, number, 2));
 	(void)gyre_probe_expect(probe, number, 0);

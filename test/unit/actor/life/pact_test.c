@@ -14,11 +14,6 @@ static uint32_t told;
 static int reason;
 static uint32_t events;
 
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
 static int note_event(struct gyre_stack *stack)
 {
 	events++;
@@ -95,7 +90,7 @@ KIT_TEST_WITH(pact, ends_the_watcher_with_the_reason_of_the_other, &two_loops)
 		open_holder(test, loop);
 		puppet_call(test, holder, make_pact);
 		expect_alive(test, holder);
-		puppet_call(test, other, fail);
+		puppet_call(test, other, puppet_fail);
 		assert_ended(test, -EIO);
 	}
 }
@@ -113,7 +108,7 @@ KIT_TEST_WITH(pact, with_one_that_was_stopped_stops_the_watcher, &two_loops)
 KIT_TEST_WITH(pact, with_one_that_has_ended_ends_the_watcher_at_once, &two_loops)
 {
 	open_holder(test, 1);
-	puppet_call(test, other, fail);
+	puppet_call(test, other, puppet_fail);
 	puppet_call(test, holder, make_pact);
 	assert_ended(test, -ESRCH);
 }
@@ -124,7 +119,7 @@ KIT_TEST_WITH(pact, takes_the_place_of_a_watch_and_stays, &two_loops)
 	puppet_call(test, holder, watch_other);
 	puppet_call(test, holder, make_pact);
 	puppet_call(test, holder, watch_other);
-	puppet_call(test, other, fail);
+	puppet_call(test, other, puppet_fail);
 	assert_ended(test, -EIO);
 }
 
@@ -133,7 +128,7 @@ KIT_TEST_WITH(pact, ends_with_the_watch, &two_loops)
 	open_holder(test, 0);
 	puppet_call(test, holder, make_pact);
 	puppet_call(test, holder, unwatch_other);
-	puppet_call(test, other, fail);
+	puppet_call(test, other, puppet_fail);
 	expect_alive(test, holder);
 	puppet_call(test, holder, watch_other);
 	cr_assert_eq(events, 1);
@@ -151,7 +146,7 @@ KIT_TEST_WITH(pact, ends_the_watcher_with_its_suspended_handlers, &two_loops)
 	open_holder(test, 1);
 	puppet_call(test, holder, make_pact);
 	puppet_call(test, holder, wait_long);
-	puppet_call(test, other, fail);
+	puppet_call(test, other, puppet_fail);
 	assert_ended(test, -EIO);
 }
 
@@ -167,7 +162,7 @@ KIT_TEST_WITH(pact, ends_a_long_line_of_watchers, &two_loops)
 		puppet_call(test, line[i], make_pact);
 		other = line[i];
 	}
-	puppet_call(test, first, fail);
+	puppet_call(test, first, puppet_fail);
 	for (uint32_t i = 0; i < LINE; i++) {
 		expect_ended(test, line[i]);
 	}

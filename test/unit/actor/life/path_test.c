@@ -25,11 +25,6 @@ static int spawn_child(struct gyre_stack *stack)
 	return gyre_spawn(stack, &puppet_class, GYRE_NO_ARGUMENT, &options, &child);
 }
 
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
 static const char *path_of(struct gyre_test *test, struct gyre_address actor)
 {
 	puppet_call(test, actor, see);
@@ -103,7 +98,7 @@ KIT_TEST_WITH(path, stands_in_the_log_line_of_a_failure, &two_loops)
 {
 	struct gyre_address parent = puppet_spawn(test, &puppet_class, 0);
 
-	puppet_call(test, child_of(test, parent), fail);
+	puppet_call(test, child_of(test, parent), puppet_fail);
 	cr_assert_str_eq(heard_last(), "actor puppet /user/puppet-1/puppet-1: its handler of call "
 				       "failed: Input/output error");
 }

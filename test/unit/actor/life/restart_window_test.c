@@ -70,30 +70,11 @@ Test(restart_window, has_delays_that_double_up_to_64_times)
 
 static const uint64_t tick_ns = GYRE_MILLISECONDS(1);
 
-static uint32_t restarts;
 static struct gyre_address actor;
-
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
-static int count_restart(struct gyre_stack *stack)
-{
-	restarts++;
-	return gyre_return(stack);
-}
-
-static struct gyre_class class = {
-	.name = "failing",
-	.frame_bytes = sizeof(struct puppet_frame),
-	.behaviour = { .notice = puppet_run },
-	.restart = count_restart,
-};
 
 static void fail_once(void)
 {
-	model_call(actor, fail);
+	model_call(actor, puppet_fail);
 	model_settle();
 }
 
@@ -104,10 +85,10 @@ static bool is_alive(void)
 
 static void open_limited(uint32_t max, uint64_t limited_ns)
 {
-	class.restarts_max = max;
-	class.restart_window_ns = limited_ns;
+	puppet_failing_class.restarts_max = max;
+	puppet_failing_class.restart_window_ns = limited_ns;
 	model_open(1);
-	actor = model_spawn(&class, 0);
+	actor = model_spawn(&puppet_failing_class, 0);
 }
 
 Test(restart, at_the_very_end_of_the_window_is_one_too_many)
@@ -129,7 +110,7 @@ Test(restart, counts_no_more_when_the_window_has_slid_past_it)
 	model_advance(GYRE_SECONDS(1) + 1); /* the first counts no more */
 	fail_once();
 	cr_assert(is_alive());
-	cr_assert_eq(restarts, 3);
+	cr_assert_eq(puppet_restarts, 3);
 	model_advance(GYRE_SECONDS(5)); /* the other two do */
 	fail_once();
 	cr_assert_not(is_alive());
@@ -151,13 +132,13 @@ Test(restart, has_a_window_of_a_minute_by_default)
 
 Test(restart, that_waits_counts_from_the_failure_for_the_window)
 {
-	class.restart_delay_ns = GYRE_SECONDS(8);
+	puppet_failing_class.restart_delay_ns = GYRE_SECONDS(8);
 	open_limited(1, GYRE_SECONDS(10));
 	fail_once();
 	model_advance(GYRE_SECONDS(8) - tick_ns);
-	cr_assert_eq(restarts, 0);
+	cr_assert_eq(puppet_restarts, 0);
 	model_advance(tick_ns);
-	cr_assert_eq(restarts, 1);
+	cr_assert_eq(puppet_restarts, 1);
 	model_advance(GYRE_SECONDS(2));
 	fail_once();
 	cr_assert_not(is_alive());

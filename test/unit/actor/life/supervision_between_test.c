@@ -19,11 +19,6 @@ static uint32_t ended;
 static uint32_t told; /* of ends of children */
 static uint32_t alive_at_restart = NOT_YET;
 
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
 static void count_end(void *state)
 {
 	(void)state;
@@ -113,7 +108,7 @@ Test(restart, that_waits_for_children_ends_when_the_actor_is_stopped)
 		open_family(loop);
 		model_call(children[CHILDREN - 1], wait_in_vain);
 		model_settle();
-		model_call(parent, fail);
+		model_call(parent, puppet_fail);
 		model_turn_one(0); /* the order is on its way */
 		gy_house_request_stop(model_house(parent), 0);
 		model_settle();
@@ -139,7 +134,7 @@ Test(restart, that_waits_for_children_lets_no_other_child_be_made)
 {
 	for (uint32_t loop = 0; loop < 2; loop++) {
 		open_family(1);
-		model_call(parent, fail);
+		model_call(parent, puppet_fail);
 		model_turn_one(0); /* the order is on its way */
 		cr_assert_eq(alive_at_restart, NOT_YET);
 		cr_assert_eq(spawn_late(loop), -ESHUTDOWN);
@@ -155,7 +150,7 @@ Test(supervision, of_one_that_is_stopped_meanwhile_is_void)
 	for (uint32_t loop = 0; loop < 2; loop++) {
 		parent_class.supervision.scope = GYRE_ALL_FOR_ONE;
 		open_family(loop);
-		model_call(children[CHILDREN - 1], fail);
+		model_call(children[CHILDREN - 1], puppet_fail);
 		model_turn_one(loop);
 		gy_house_request_stop(model_house(parent), 0);
 		model_settle();
@@ -185,7 +180,7 @@ Test(supervision, has_a_child_that_has_failed_handle_nothing_until_the_decision)
 			stops ? GYRE_DECISION_STOP : GYRE_DECISION_RESTART;
 		counted = 0;
 		open_family(i / 2);
-		model_call(children[0], fail);
+		model_call(children[0], puppet_fail);
 		model_call(children[0], count);
 		model_settle();
 		cr_assert_eq(counted, stops ? 0 : 1);

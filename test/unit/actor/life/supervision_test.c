@@ -62,11 +62,6 @@ static struct child *child_of(struct gyre_stack *stack)
 	return &children[((struct state *)gyre_state(stack))->index];
 }
 
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
 static int fail_after_wait(struct gyre_stack *stack)
 {
 	GYRE_BEGIN(stack);
@@ -124,7 +119,8 @@ static int mount_child(struct gyre_stack *stack)
 	struct state *state = (struct state *)gyre_state(stack);
 
 	state->index = (uint32_t)gyre_message(stack, number)->value;
-	return cell.where == MOUNT && state->index == FAILING ? fail(stack) : gyre_return(stack);
+	return cell.where == MOUNT && state->index == FAILING ? puppet_fail(stack)
+							      : gyre_return(stack);
 }
 
 static int restart_child(struct gyre_stack *stack)
@@ -133,7 +129,7 @@ static int restart_child(struct gyre_stack *stack)
 
 	if (cell.where == HOOK && child == &children[FAILING] && child->restarts == 0) {
 		child->restarts++;
-		return fail(stack);
+		return puppet_fail(stack);
 	}
 	child->restarts++;
 	return gyre_return(stack);
@@ -151,7 +147,7 @@ static struct gyre_class child_class = {
 	.frame_bytes = sizeof(struct puppet_frame),
 	.mount = mount_child,
 	.clean = count_end,
-	.behaviour = { .notice = puppet_run, .ask = fail, .event = fail },
+	.behaviour = { .notice = puppet_run, .ask = puppet_fail, .event = puppet_fail },
 	.strategy = GYRE_STRATEGY_ESCALATE,
 	.restart = restart_child,
 	.supervision.decision = GYRE_DECISION_ESCALATE,
@@ -243,7 +239,7 @@ static int init_loop(struct gyre_system *system, uint32_t loop, void *arg, void 
 static int fail_anywhere(struct gyre_stack *stack)
 {
 	failed_on = (const uint32_t *)gyre_loop_data(stack);
-	return fail(stack);
+	return puppet_fail(stack);
 }
 
 static int hold_loop_up(struct gyre_stack *stack)
@@ -280,7 +276,7 @@ static void cause_failure(struct gyre_test *test)
 		break;
 	case NOTICE:
 	case HOOK:
-		puppet_call(test, failing, fail);
+		puppet_call(test, failing, puppet_fail);
 		break;
 	case AFTER_WAIT:
 		puppet_call(test, failing, fail_after_wait);
@@ -296,7 +292,7 @@ static void cause_failure(struct gyre_test *test)
 		break;
 	case GRANDCHILD:
 		puppet_call(test, failing, spawn_grandchild);
-		puppet_call(test, grandchild, fail);
+		puppet_call(test, grandchild, puppet_fail);
 		break;
 	case STOPPING:
 		puppet_call(test, failing, stop_and_fail);
@@ -543,7 +539,7 @@ static void open_deciding(struct gyre_test *test, enum gyre_decision decision)
 KIT_TEST_WITH(supervision, by_a_hook_sees_who_has_failed_and_why, &two_loops)
 {
 	open_deciding(test, GYRE_DECISION_IGNORE);
-	puppet_call(test, children[AFTER].address, fail);
+	puppet_call(test, children[AFTER].address, puppet_fail);
 	cr_assert(gyre_address_equal(seen.child, children[AFTER].address));
 	cr_assert_str_eq(seen_class, "child");
 	cr_assert_str_eq(seen_path, "/user/parent-4/child-3");
@@ -557,7 +553,7 @@ KIT_TEST_WITH(supervision, by_a_hook_sees_who_has_failed_and_why, &two_loops)
 KIT_TEST_WITH(supervision, by_a_hook_that_returns_no_decision_escalates, &two_loops)
 {
 	open_deciding(test, (enum gyre_decision)77);
-	puppet_call(test, children[AFTER].address, fail);
+	puppet_call(test, children[AFTER].address, puppet_fail);
 	expect_ended(test, parent);
 }
 
@@ -572,7 +568,7 @@ static void open_limited(struct gyre_test *test, const struct gyre_supervision *
 
 static void fail_child(struct gyre_test *test, uint32_t i)
 {
-	puppet_call(test, children[i].address, fail);
+	puppet_call(test, children[i].address, puppet_fail);
 }
 
 KIT_TEST_WITH(supervision, counts_the_restarts_of_all_children_together_in_a_window_that_slides,
@@ -660,7 +656,7 @@ KIT_TEST_WITH(supervision, ends_at_the_root_which_stops_the_system_with_the_erro
 	(void)puppet_spawn(test, &grandchild_class, 0);
 	grandchild = puppet_spawn(test, &grandchild_class, 0);
 	heard.errors_are_right = true;
-	puppet_call(test, grandchild, fail);
+	puppet_call(test, grandchild, puppet_fail);
 	expect_stopped(test);
 	cr_assert_str_eq(heard_last(),
 			 "actor grandchild /user/grandchild-2: no parent has settled its "
@@ -716,7 +712,7 @@ static void restart_parent(struct gyre_test *test, bool keeps, uint32_t loop)
 	parent_class.keep_children = keeps;
 	open_cell(test);
 	alive_at_restart = 77;
-	puppet_call(test, parent, fail);
+	puppet_call(test, parent, puppet_fail);
 	expect_alive(test, parent);
 }
 
@@ -731,7 +727,7 @@ KIT_TEST_WITH(restart, stops_the_children_before_its_hooks_run, &two_loops)
 		alive_at_restart = 77;
 		puppet_call(test, parent, spawn_children);
 		expect_alive(test, children[AFTER].address);
-		puppet_call(test, parent, fail);
+		puppet_call(test, parent, puppet_fail);
 		cr_assert_eq(alive_at_restart, 0);
 	}
 }

@@ -41,15 +41,6 @@ static int hear(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static int wait_a_while(struct gyre_stack *stack, char begin, char end)
-{
-	GYRE_BEGIN(stack);
-	trace(begin);
-	GYRE_AWAIT(stack, gyre_sleep(stack, wait_ns, &puppet_frame(stack)->future));
-	trace(end);
-	GYRE_END(stack);
-}
-
 /* B waits, as a barrier in classes that have them. */
 static int note(struct gyre_stack *stack)
 {
@@ -61,7 +52,7 @@ static int note(struct gyre_stack *stack)
 	}
 	what = (char)gyre_message(stack, number)->value;
 	if (what == 'B') {
-		return wait_a_while(stack, 'B', 'b');
+		return puppet_trace_wait(stack, 'B', 'b', wait_ns);
 	}
 	trace(what);
 	return gyre_return(stack);
@@ -189,7 +180,7 @@ static int wait_for_answer(struct gyre_stack *stack)
 
 static int wait_in_restart(struct gyre_stack *stack)
 {
-	return wait_a_while(stack, 'r', 'R');
+	return puppet_trace_wait(stack, 'r', 'R', wait_ns);
 }
 
 /* It waits among the replies when it may not be told. */

@@ -62,24 +62,15 @@ static int note(struct gyre_stack *stack);
 
 static const struct gyre_behaviour anew = { .notice = note, .event = hear_anew };
 
-static int wait_a_while(struct gyre_stack *stack, char begin, char end)
-{
-	GYRE_BEGIN(stack);
-	trace(begin);
-	GYRE_AWAIT(stack, gyre_sleep(stack, wait_ns, &puppet_frame(stack)->future));
-	trace(end);
-	GYRE_END(stack);
-}
-
 static int note_letter(struct gyre_stack *stack, char what)
 {
 	static bool stashed;
 
 	switch (what) {
 	case 'B':
-		return wait_a_while(stack, 'B', 'b');
+		return puppet_trace_wait(stack, 'B', 'b', wait_ns);
 	case 'W':
-		return wait_a_while(stack, 'W', 'w');
+		return puppet_trace_wait(stack, 'W', 'w', wait_ns);
 	case 'F':
 		trace(what);
 		return gyre_throw(stack, -EIO);

@@ -72,11 +72,6 @@ static int stash(struct gyre_stack *stack)
 	return gyre_return(stack);
 }
 
-static int fail(struct gyre_stack *stack)
-{
-	return gyre_throw(stack, -EIO);
-}
-
 static struct gyre_class class = {
 	.name = "target",
 	.frame_bytes = sizeof(struct puppet_frame),
@@ -231,7 +226,7 @@ static void die_in_mount(uint32_t loop)
 {
 	open_with(loop, answer);
 	stop_target();
-	class.mount = fail;
+	class.mount = puppet_fail;
 	/* Asked before it is mounted: the two turn together. */
 	cr_assert_eq(gy_spawn(&model.home[0], &(struct gy_spawn_order){ .class = &class },
 			      (uint16_t)loop, &target),
@@ -329,7 +324,7 @@ Test(ask, may_be_made_by_each_hook_of_a_restart)
 	asking_class.restart = from_anywhere;
 	asking_class.after_restart = from_anywhere;
 	open_asking(1);
-	model_call(asker, fail);
+	model_call(asker, puppet_fail);
 	assert_answered("aaa");
 	cr_assert_eq(model.counters.restarted, 1);
 }
