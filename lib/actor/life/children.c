@@ -124,7 +124,7 @@ int gy_family_join(struct gy_house *house, struct gy_origin parent, const struct
 	struct gy_family *family =
 		parent.cookie == 0 ? &home->roots[root] : get(home, parent, kin->lineage);
 
-	house->family = NULL;
+	gy_store_relaxed(&house->family, NULL); /* one that has lost its parent is seen already */
 	if (family == NULL) {
 		return -ENOMEM;
 	}
