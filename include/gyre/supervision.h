@@ -9,6 +9,7 @@
  *	};
  *
  * What no parent settles ends at the root, which stops the system with the error as its result.
+ * Only actors of channels end alone: see channel_actor.h.
  */
 #ifndef GYRE_SUPERVISION_H
 #define GYRE_SUPERVISION_H

@@ -111,6 +111,13 @@ void gy_supervise_report(struct gy_house *house, int error, bool ends,
 	if ((house->reasons & GY_CLOSED_BY_FAILURE) != 0) {
 		return; /* one decision mends all that failed before it */
 	}
+	if (parent.cookie == 0 && house->channels_actor) {
+		/* It has parted from its channel, and so from who had made it. What becomes of a
+		 * connection is not to end the system. */
+		gy_house_warn(home, house, "stopped, since it has no parent to settle its failure");
+		gy_house_request_stop(house, error);
+		return;
+	}
 	if (parent.cookie == 0) {
 		fail_root(house, error, origin);
 		return;
