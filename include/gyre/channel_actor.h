@@ -22,11 +22,14 @@
  * comes @mount of the class. Until the mount has ended, however long it waits, the channel neither
  * reads nor calls a handler, its @added apart; its handshake_ns runs. A mount that fails, like an
  * @init_channel that does, closes the connection alone, and then its handlers hear of nothing but
- * @removed. After an @init_channel that fails only @clean of the class is called.
+ * @removed. The same goes for a channel that fails while the mount waits, and for an actor that is
+ * stopped then, unless its channel goes on without it. After an @init_channel that fails only
+ * @clean of the class is called.
  *
  * An actor of a channel restarts and fails like any other; nothing of that touches the channel,
  * unless the actor ends. While a restart is delayed the channel waits too. The actor's parent is
- * the library's and settles no failure: with GYRE_STRATEGY_ESCALATE the actor stops with it.
+ * the library's and settles no failure: with GYRE_STRATEGY_ESCALATE the actor stops with it, also
+ * when it has gone on without its channel.
  *
  * A handler of the pipeline that fails, by gyre_context_fire_exception() or gyre_channel_abort(),
  * is no failure of the actor, whose strategy is not asked: the channel ends with that error, and so

@@ -14,10 +14,12 @@
  *	client                       registered, bind, connect, active ... inactive, unregistered
  *	datagrams                    the same
  *	not connected                registered, bind, connect, unregistered
+ *	closed before it was active  registered, inactive, unregistered
  *
- * with @bind if there is a local address, and with @connect if there is a peer. These two are
- * orders on their way from the tail to the head, which carries them out: see gyre_connect_fn. Bytes
- * that are written before @active are kept, and sent then.
+ * with @bind if there is a local address, and with @connect if there is a peer. The last is closed
+ * by its initialiser, its actor or @registered, and was connected all the same. @bind and @connect
+ * are orders on their way from the tail to the head, which carries them out: see gyre_connect_fn.
+ * Bytes that are written before @active are kept, and sent then.
  *
  * A handler is a const table of functions. Where a function is NULL, the event passes on untouched;
  * a function that is given passes on what it does not keep, by gyre_context_fire_read() and its

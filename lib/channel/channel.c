@@ -109,7 +109,7 @@ void gy_channel_close(struct gyre_channel *channel)
 }
 
 /* Afterwards nobody can reach the channel any more. */
-void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregistered)
+void gy_channel_end(struct gyre_channel *channel, bool connected)
 {
 	struct gyre_handler_context *head = &channel->pipeline.head.head;
 
@@ -121,10 +121,10 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 	gy_output_clear(channel);
 	gy_channel_mailbox_end(channel);
 	gy_write_promises_end(channel);
-	if (inactive) {
+	if (connected && !channel->dismissed) {
 		gyre_context_fire_inactive(head);
 	}
-	if (unregistered) {
+	if (!channel->dismissed) {
 		gyre_context_fire_unregistered(head);
 	}
 	gy_pipeline_fini(&channel->pipeline);
@@ -137,9 +137,16 @@ void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregister
 	}
 }
 
+void gy_channel_dismiss(struct gyre_channel *channel, int reason)
+{
+	channel->dismissed = true;
+	gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
+	gy_channel_fail(channel, reason);
+}
+
 void gy_channel_finish(struct gyre_channel *channel)
 {
-	gy_channel_end(channel, !channel->dismissed, !channel->dismissed);
+	gy_channel_end(channel, true);
 	gy_channel_close(channel);
 }
 
@@ -486,10 +493,7 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 	init_parts(channel, opening->options);
 	r = add_handlers(channel, stack, opening);
 	if (r < 0) {
-		/* Handlers that were added go without having heard of anything. */
-		channel->dismissed = true;
-		gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
-		gy_channel_fail(channel, r);
+		gy_channel_dismiss(channel, r);
 		return r;
 	}
 	gy_channel_ready(channel);

@@ -326,8 +326,11 @@ int gy_channel_begin(struct gyre_channel *channel, struct gy_stack *stack,
 bool gy_channel_notify_handlers(struct gyre_channel *channel);
 /* Tells the handlers of the end and closes the descriptor. No operation may be under way. */
 void gy_channel_finish(struct gyre_channel *channel);
-/* The first half of it, which says of what the handlers are told. */
-void gy_channel_end(struct gyre_channel *channel, bool inactive, bool unregistered);
+/* The first half of it. Handlers are told that it is inactive if it was connected. */
+void gy_channel_end(struct gyre_channel *channel, bool connected);
+/* Ends the channel at once; its handlers, which have heard of nothing yet, never will but of their
+ * removal. Any phase. */
+void gy_channel_dismiss(struct gyre_channel *channel, int reason);
 /* The second half. */
 void gy_channel_close(struct gyre_channel *channel);
 /* Functions of the endpoint. */

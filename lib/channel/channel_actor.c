@@ -98,8 +98,33 @@ _Static_assert(sizeof(struct gyre_channel_attached) <= sizeof(struct gy_channel_
 
 /* ---- held while the mount waits ---- */
 
+/* Whether its handlers have not heard of anything yet. */
+static bool is_unheard(const struct gyre_channel *channel)
+{
+	return channel->unconnected ? channel->connector->step == GY_CONNECTOR_NEW
+				    : (channel->state & GY_EVENT_ACTIVE) != 0;
+}
+
+/* It does not wait for the mount any more; and handlers, which rely on what that would have done to
+ * the state, hear nothing. */
+static void dismiss_held(struct gy_endpoint *endpoint, int reason)
+{
+	struct gyre_channel *channel = endpoint->owner->channel;
+
+	gy_assert(is_unheard(channel));
+	gy_channel_actor_release(endpoint->owner->house);
+	gy_channel_dismiss(channel, reason);
+}
+
 static void held_process(struct gy_endpoint *endpoint)
 {
+	const struct gyre_channel *channel = endpoint->owner->channel;
+
+	if (gy_channel_is_aborted(channel)) { /* it took too long, for example */
+		dismiss_held(endpoint, channel->reason);
+		endpoint->ops->process(endpoint);
+		return;
+	}
 	endpoint->ready = false;
 }
 
@@ -108,11 +133,9 @@ static void held_drain(struct gy_endpoint *endpoint)
 	endpoint->owner->held->drain(endpoint);
 }
 
-/* It does not wait for the mount. */
 static void held_abort(struct gy_endpoint *endpoint, int reason)
 {
-	gy_channel_actor_release(endpoint->owner->house);
-	gy_endpoint_abort(endpoint, reason);
+	dismiss_held(endpoint, reason);
 }
 
 static void held_set_busy(struct gy_endpoint *endpoint, bool busy)
@@ -138,11 +161,14 @@ static const struct gy_endpoint_ops held_ops = {
 void gy_channel_actor_hold(struct gy_house *house)
 {
 	struct gy_endpoints *endpoints = house->extra->endpoints;
+	struct gyre_channel *channel = endpoints->channel;
 
 	gy_assert(endpoints->held == NULL);
-	if (endpoints->channel != NULL && !gy_channel_is_aborted(endpoints->channel)) {
-		endpoints->held = endpoints->channel->endpoint.ops;
-		endpoints->channel->endpoint.ops = &held_ops;
+	if (channel != NULL && !gy_channel_is_aborted(channel)) {
+		endpoints->held = channel->endpoint.ops;
+		channel->endpoint.ops = &held_ops;
+	} else if (channel != NULL && is_unheard(channel)) {
+		gy_channel_dismiss(channel, channel->reason); /* by the mount itself */
 	}
 }
 
@@ -211,13 +237,6 @@ void gy_channel_actor_closed(struct gy_endpoints *endpoints)
 	}
 }
 
-/* Whether its handlers have not heard of anything yet. */
-static bool is_unheard(const struct gyre_channel *channel)
-{
-	return channel->unconnected ? channel->connector->step == GY_CONNECTOR_NEW
-				    : (channel->state & GY_EVENT_ACTIVE) != 0;
-}
-
 /* The endpoints of the maker's house; NULL if it stops too, or there is no memory. */
 static struct gy_endpoints *keeper_of(const struct gy_house *house)
 {
@@ -230,26 +249,26 @@ static struct gy_endpoints *keeper_of(const struct gy_house *house)
 	return keeper == NULL || gy_house_is_stopped(keeper) ? NULL : gy_endpoints_get(keeper);
 }
 
-void gy_channel_actor_leave(struct gy_endpoints *endpoints)
+void gy_channel_actor_leave(struct gy_endpoints *endpoints, bool mounted)
 {
 	struct gyre_channel *channel = endpoints->channel;
 	const struct gy_house *house = endpoints->house;
+	bool aborted = gy_channel_is_aborted(channel);
 	struct gy_endpoints *keeper;
 
 	gy_assert(house->status == GY_HOUSE_STOPPING && channel != NULL);
-	if (gy_channel_is_aborted(channel)) {
-		return;
-	}
 	if (is_unheard(channel) && house->extra->reason < 0) {
-		channel->dismissed = true;
-		gy_channel_set_events(channel, 0, GY_EVENT_ACTIVE);
-		gy_channel_fail(channel, house->extra->reason);
+		gy_channel_dismiss(channel, house->extra->reason);
 		return;
 	}
-	keeper = ends_channel(endpoints) || endpoints->channels->draining ? NULL : keeper_of(house);
+	keeper = aborted || ends_channel(endpoints) || endpoints->channels->draining
+			 ? NULL
+			 : keeper_of(house);
 	if (keeper != NULL) {
 		endpoints->channel = NULL;
 		gy_endpoint_move(&channel->endpoint, keeper);
+	} else if (is_unheard(channel) && !mounted) {
+		gy_channel_dismiss(channel, aborted ? channel->reason : -ECANCELED);
 	}
 }
 

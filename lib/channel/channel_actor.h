@@ -66,8 +66,9 @@ void gy_channel_actor_enter(struct gy_stack *stack);
 void gy_channel_actor_lose(const struct gyre_channel *channel);
 /* The descriptor of the channel that the actor has had is closed. Any phase. */
 void gy_channel_actor_closed(struct gy_endpoints *endpoints);
-/* The actor stops: its channel is dismissed, or goes on without it, unless it is left to drain. */
-void gy_channel_actor_leave(struct gy_endpoints *endpoints);
+/* The actor stops: its channel is dismissed, or goes on without it, unless it is left to drain.
+ * @mounted: its mount does not wait. */
+void gy_channel_actor_leave(struct gy_endpoints *endpoints, bool mounted);
 
 /* ---- of gy_channel_ops ---- */
 

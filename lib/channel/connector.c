@@ -230,7 +230,7 @@ void gy_connector_end(struct gyre_channel *channel)
 
 	gy_assert(channel->unconnected && gy_channel_is_ending(channel));
 	gy_channel_set_reason(channel, -ECANCELED);
-	gy_channel_end(channel, false, !channel->dismissed);
+	gy_channel_end(channel, false);
 	if (connector->ops->failed != NULL) {
 		connector->ops->failed(connector, channel->reason);
 	}

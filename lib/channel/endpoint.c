@@ -221,11 +221,12 @@ void gy_endpoints_leave(struct gy_house *house)
 bool gy_endpoints_stop(struct gy_house *house)
 {
 	struct gy_endpoints *endpoints = house->extra->endpoints;
+	bool mounted = endpoints->held == NULL;
 	struct gy_list *item;
 
 	gy_channel_actor_release(house);
 	if (endpoints->channel != NULL) {
-		gy_channel_actor_leave(endpoints);
+		gy_channel_actor_leave(endpoints, mounted);
 	}
 	item = endpoints->open.next;
 	while (item != &endpoints->open) {

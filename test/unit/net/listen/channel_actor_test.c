@@ -32,6 +32,7 @@ static struct {
 	uint32_t cleaned;
 	uint32_t removed;
 	uint32_t active;
+	uint32_t heard;	 /* other calls of the handler */
 	uint32_t told;	 /* notices TELL */
 	uint32_t orphan; /* of these without a channel */
 	uint32_t restarted;
@@ -140,6 +141,11 @@ static void active(struct gyre_handler_context *ctx)
 	gyre_context_fire_active(ctx);
 }
 
+static void hear(struct gyre_handler_context *ctx)
+{
+	(void)ctx, (void)gy_fetch_add(&seen.heard, 1);
+}
+
 /* The first byte is what the actor is to do; 0 for nothing, and then the state is written here. */
 static void read_order(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
@@ -186,7 +192,10 @@ static void removed(struct gyre_handler_context *ctx)
 }
 
 static const struct gyre_handler handler = { .name = "orders",
+					     .registered = hear,
 					     .active = active,
+					     .inactive = hear,
+					     .unregistered = hear,
 					     .read = read_order,
 					     .write = write_bytes,
 					     .removed = removed };
@@ -426,6 +435,33 @@ Test(channel_actor, that_parts_goes_on_until_the_system_ends)
 	cr_expect_eq(seen.cleaned, 1);
 }
 
+static const struct gyre_class escalating_class = { .name = "escalating",
+						    .state_bytes = sizeof(struct client),
+						    .mount = mount,
+						    .clean = clean,
+						    .strategy = GYRE_STRATEGY_ESCALATE,
+						    .behaviour.notice = notice };
+
+Test(channel_actor, that_goes_on_alone_and_whose_failure_escalates_stops_alone)
+{
+	int fd;
+
+	begin(&escalating_class, GYRE_BOND_PART);
+	(void)close(connect_there());
+	await_count(&seen.removed, 1);
+	cr_assert_eq(notify_outside(seen.actor, TELL), 0);
+	await_count(&seen.told, 1);
+	cr_assert_eq(notify_outside(seen.actor, FAIL), 0);
+	await_count(&seen.cleaned, 1);
+	fd = connect_there();
+	order(fd, 0);
+	expect_answer(fd, '1');
+	(void)close(fd);
+	await_count(&seen.removed, 2);
+	fixture_close();
+	cr_expect_eq(seen.cleaned, 2);
+}
+
 Test(channel_actor, restarts_without_harm_to_its_channel)
 {
 	int fd;
@@ -551,6 +587,13 @@ static void begin_waiting(const struct gyre_system_options *system, uint64_t han
 	seen.gate = spawn_outside(&gate_class, 0);
 }
 
+static void expect_nothing_heard(void)
+{
+	cr_expect_eq(seen.active, 0);
+	cr_expect_eq(seen.heard, 0);
+	cr_expect_eq(seen.removed, 1);
+}
+
 Test(channel_actor, holds_its_channel_until_its_mount_has_ended)
 {
 	int fd;
@@ -622,6 +665,21 @@ Test(channel_actor, that_is_stopped_while_its_mount_waits_may_leave_its_channel_
 	cr_expect_eq(seen.removed, 1);
 }
 
+Test(channel_actor, that_is_stopped_while_its_mount_waits_closes_its_channel_which_hears_nothing)
+{
+	int fd;
+
+	begin_waiting(&(struct gyre_system_options){ .loops = 1 }, 0);
+	fd = connect_there();
+	order(fd, 0);
+	await_count(&seen.mounted, 1);
+	cr_assert_eq(notify_outside(seen.gate, STOP_OTHER), 0);
+	await_count(&seen.cleaned, 1);
+	(void)close(fd);
+	fixture_close();
+	expect_nothing_heard();
+}
+
 Test(channel_actor, whose_mount_waits_too_long_for_the_handshake_closes_its_connection)
 {
 	int fd;
@@ -629,10 +687,35 @@ Test(channel_actor, whose_mount_waits_too_long_for_the_handshake_closes_its_conn
 	begin_waiting(&(struct gyre_system_options){ .loops = 1 }, 1);
 	fd = connect_there();
 	await_count(&seen.mounted, 1);
-	cr_assert_eq(notify_outside(seen.gate, 0), 0);
 	expect_closed(fd);
 	await_count(&seen.cleaned, 1);
 	fixture_close();
+	expect_nothing_heard();
+}
+
+static int abort_and_wait_to_mount(struct gyre_stack *stack)
+{
+	if (gyre_stack_state(stack) == 0) {
+		gyre_channel_abort(gyre_actor_channel(stack), -EIO);
+	}
+	return wait_to_mount(stack);
+}
+
+Test(channel_actor, whose_mount_aborts_its_channel_and_waits_has_its_handlers_hear_nothing)
+{
+	static const struct gyre_class class = { .name = "aborting",
+						 .state_bytes = sizeof(struct client),
+						 .mount = abort_and_wait_to_mount,
+						 .clean = clean };
+	int fd;
+
+	begin(&class, GYRE_BOND_BOTH);
+	seen.gate = spawn_outside(&gate_class, 0);
+	fd = connect_there();
+	expect_closed(fd);
+	await_count(&seen.cleaned, 1);
+	fixture_close();
+	expect_nothing_heard();
 }
 
 /* ---- the system and its loops ---- */
