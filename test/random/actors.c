@@ -240,6 +240,7 @@ static void be_born(struct gyre_stack *stack, const struct birth *birth, uint32_
 		.meant = 1U << birth->group,
 		.groups = birth->group == 0 ? 0 : 1U << birth->group,
 		.born_in = birth->group,
+		.link = self->link,
 	};
 	if (birth->life == 0) {
 		life->class = birth->class;
@@ -257,7 +258,9 @@ static void be_born(struct gyre_stack *stack, const struct birth *birth, uint32_
 
 static int begin_mount(struct gyre_stack *stack)
 {
-	const struct birth *birth = gyre_message(stack, birth);
+	struct birth linked;
+	const struct birth *birth =
+		linked_birth(stack, &linked) ? &linked : gyre_message(stack, birth);
 	struct self *self = self_of(stack);
 	uint32_t number;
 	const struct gyre_timer_options options = { .delay_ns = 100000, .period_ns = 300000 };
@@ -268,7 +271,10 @@ static int begin_mount(struct gyre_stack *stack)
 		return -EIO;
 	}
 	be_born(stack, birth, number);
-	if (birth->group != 0) {
+	if (self->link != 0) {
+		link_is_mounted(self);
+	}
+	if (birth->group != 0 || self->link != 0) {
 		(void)known_add(self->world, &self->random,
 				(struct acquaintance){ gyre_self(stack), number });
 	}
@@ -319,6 +325,9 @@ static void on_clean(void *state)
 	struct world *world = self->world;
 	struct life *life;
 
+	if (self->link != 0) {
+		link_is_cleaned(self);
+	}
 	if (world == NULL) {
 		return; /* there was no life for it */
 	}

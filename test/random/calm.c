@@ -183,7 +183,7 @@ static bool is_calm(struct world *world)
 	return all_have_settled(world) && is_balanced(world) && pledges_are_kept(world) &&
 	       all_are_told(world) && doomed_have_ended(world) && pacts_are_kept(world) &&
 	       notices_have_come(world) && names_agree(world) && groups_agree(world) &&
-	       streams_have_ended(world) && periods_are_over(world);
+	       streams_have_ended(world) && periods_are_over(world) && links_have_settled(world);
 }
 
 /* Whether all is calm in the present round, before it has lasted for long. */

@@ -312,6 +312,13 @@ static void do_other(struct gyre_stack *stack, enum deed deed)
 	case DEED_STREAM:
 		start_stream(stack);
 		break;
+	case DEED_DIAL:
+		dial_and_go(stack);
+		break;
+	case DEED_WRITE:
+	case DEED_HANG_UP:
+		use_channel(stack, deed == DEED_HANG_UP);
+		break;
 	case DEED_FLOOD:
 		flood(stack);
 		break;
@@ -467,6 +474,8 @@ static bool begin_waiting(struct gyre_stack *stack, enum deed deed)
 		return whom.life != 0 && await_end(stack, whom);
 	case DEED_WORK:
 		return await_work(stack);
+	case DEED_AWAIT_DIAL:
+		return await_dial(stack);
 	default:
 		return await_sleep(stack);
 	}
@@ -501,6 +510,31 @@ void calm_down(struct gyre_stack *stack)
 	}
 	if (self->idle_ns > 0) {
 		stop_idle(stack);
+	}
+	close_channel(stack);
+}
+
+void act_in_pipeline(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	enum deed deed = draw_deed(self);
+
+	switch (deed) {
+	case DEED_NOTIFY:
+	case DEED_PARCEL:
+	case DEED_BULK:
+	case DEED_NOTIFY_GROUP:
+	case DEED_SPAWN:
+	case DEED_SPAWN_GROUP:
+	case DEED_STOP:
+	case DEED_POISON:
+	case DEED_PUBLISH:
+	case DEED_PICK:
+		trace(self->life, "acts in its pipeline", deed, 0);
+		do_one(stack, deed);
+		break;
+	default: /* others fail when the actor is about to end */
+		break;
 	}
 }
 

@@ -456,6 +456,27 @@ void model_forget_watched(struct self *self, uint32_t at)
 	self->watched[at] = self->watched[--self->watched_count];
 }
 
+/* An actor of a channel may end for what its channel does, and so may those in pacts with it. */
+static bool may_end_for(const struct world *world, int reason)
+{
+	switch (reason) {
+	case 0:
+	case -EIO:
+	case -ESHUTDOWN:
+	case -ESRCH:
+		return true;
+	case -ENOMEM:
+		return world->plan.lean;
+	case -ECANCELED:
+	case -ECONNRESET:
+	case -EPIPE:
+	case -ETIMEDOUT:
+		return world->plan.links;
+	default:
+		return false;
+	}
+}
+
 static void expect_terminated(struct self *self, const struct gyre_terminated *terminated)
 {
 	struct world *world = self->world;
@@ -472,11 +493,8 @@ static void expect_terminated(struct self *self, const struct gyre_terminated *t
 	trace(self->life, "is told of the end", life, (uint64_t)terminated->reason);
 	must(world, self->life, gy_load_relaxed(&world->lives[life].alive) == 0,
 	     "life %u goes on, whose end was told (%d)", life, terminated->reason);
-	must(world, self->life,
-	     terminated->reason == 0 || terminated->reason == -EIO ||
-		     terminated->reason == -ESHUTDOWN || terminated->reason == -ESRCH ||
-		     (world->plan.lean && terminated->reason == -ENOMEM),
-	     "reason %d", terminated->reason);
+	must(world, self->life, may_end_for(world, terminated->reason), "reason %d",
+	     terminated->reason);
 	world->lives[self->life].told[life] = gy_load_relaxed(&world->lives[life].ended) != 0;
 	model_forget_watched(self, at);
 }

@@ -15,6 +15,7 @@
 
 #include "base/atomic.h"
 #include "base/random.h"
+#include "messages.h"
 
 enum {
 	LIVES_MAX = 320, /* 0 is nobody's */
@@ -38,137 +39,9 @@ enum {
 	HEARD = 16, /* publishers of whom an actor knows what it has heard last */
 };
 
-/* ---- what is sent ---- */
-
-enum kind { KIND_NOTICE, KIND_ASK, KINDS };
-
-/* What one life sends or forwards to another is in order for each kind and line. */
-enum line { LINE_SENT, LINE_FORWARDED, LINE_URGENT, LINE_URGENT_FORWARDED, LINES };
-
-enum mark {
-	MARK_BATCH = 1,	  /* for the filters of batches */
-	MARK_BARRIER = 2, /* for the filter of barriers */
-	MARK_COPIED = 4,  /* each member of a group may get one */
-	MARK_FIRST = 8,	  /* went before all that waited */
-	MARK_SETTLE = 16, /* only calms down who gets it */
-	MARK_TIMED = 32,  /* a timer sends it */
-	MARK_URGENT = 64, /* for the filters of what is urgent */
-};
-
-/* What every message begins with. */
-struct head {
-	uint32_t mail;	 /* its record */
-	uint32_t from;	 /* the life that sent it */
-	uint32_t number; /* counted by the sender, for each kind */
-	uint16_t marks;
-	uint8_t group; /* that it was sent to, counted from 1; 0 for none */
-	uint8_t reserved;
-};
-
-/* Something that must be given back exactly once. */
-struct token;
-
-struct letter {
-	struct head head;
-};
-GYRE_MESSAGE(letter, 0x3001);
-
-struct parcel {
-	struct head head;
-	struct token *token;
-};
-void parcel_destroy(struct parcel *parcel);
-GYRE_MESSAGE_OWNING(parcel, 0x3002, parcel_destroy);
-
-enum { BULK_WORDS = 400, HUGE_WORDS = 2500 };
-
-struct bulk {
-	struct head head;
-	uint64_t words[BULK_WORDS];
-};
-GYRE_MESSAGE(bulk, 0x3003);
-
-/* Too large for the pools. */
-struct huge {
-	struct head head;
-	uint64_t words[HUGE_WORDS];
-};
-GYRE_MESSAGE(huge, 0x3004);
-
-/* Answers repeat the promise that they are for. */
-struct verdict {
-	uint32_t pledge;
-	uint32_t by; /* the life that answers; 0 when it is none */
-};
-GYRE_MESSAGE(verdict, 0x3005);
-
-struct present {
-	uint32_t pledge;
-	uint32_t by;
-	struct token *token;
-};
-void present_destroy(struct present *present);
-GYRE_MESSAGE_OWNING(present, 0x3006, present_destroy);
-
-/* What an ask fails with, that of a wish owns something. */
-struct complaint {
-	uint32_t pledge;
-	uint32_t by;
-};
-GYRE_MESSAGE(complaint, 0x300c);
-
-struct grievance {
-	uint32_t pledge;
-	uint32_t by;
-	struct token *token;
-};
-void grievance_destroy(struct grievance *grievance);
-GYRE_MESSAGE_OWNING(grievance, 0x300d, grievance_destroy);
-
-struct question {
-	struct head head;
-	uint32_t pledge;
-};
-GYRE_REQUEST(question, 0x3007, verdict);
-
-struct wish {
-	struct head head;
-	uint32_t pledge;
-	struct token *token;
-};
-void wish_destroy(struct wish *wish);
-GYRE_REQUEST_OWNING(wish, 0x3008, present, wish_destroy);
-
-struct birth {
-	struct world *world;
-	uint64_t random;
-	uint32_t life; /* 0: the actor takes one itself */
-	uint32_t parent;
-	uint8_t depth;
-	uint8_t class;
-	uint8_t group; /* it is spawned into */
-	bool keeper;
-	uint8_t place; /* of enum gyre_place */
-	uint8_t name;  /* its first, counted from 1; 0 for none */
-	uint16_t loop; /* it was to be on */
-};
-GYRE_MESSAGE(birth, 0x3009);
-
-/* What is published. */
-struct rumour {
-	uint32_t topic;
-	uint32_t from;
-	uint32_t number; /* counted by that life */
-};
-GYRE_MESSAGE(rumour, 0x300a);
-
-/* An element of a stream. */
-struct drop {
-	uint32_t number;
-};
-GYRE_MESSAGE(drop, 0x300b);
-
 /* ---- what is known ---- */
+
+struct links;
 
 /* All atomic but for what belongs to the life. */
 struct life {
@@ -206,7 +79,14 @@ struct mail_record {
 	uint64_t period_ns;  /* and each time after that; 0 for once */
 };
 
-enum pledge_kind { PLEDGE_ASK, PLEDGE_SLEEP, PLEDGE_END, PLEDGE_WORK, PLEDGE_OUTSIDE };
+enum pledge_kind {
+	PLEDGE_ASK,
+	PLEDGE_SLEEP,
+	PLEDGE_END,
+	PLEDGE_WORK,
+	PLEDGE_DIAL,
+	PLEDGE_OUTSIDE,
+};
 
 struct pledge {
 	enum pledge_kind kind;
@@ -215,6 +95,7 @@ struct pledge {
 	uint64_t begun_ns;
 	uint64_t time_ns; /* it may take; GYRE_FOREVER. The owner's alone of one that inherits */
 	uint8_t pool;	  /* that does this work */
+	uint8_t bond;	  /* of the actor of this connection with its channel */
 	bool inherits;	  /* it was begun with time-out 0 */
 	bool in_time;	  /* it has ended before that, so nothing of it can come late */
 	bool cancelled;	  /* by its owner */
@@ -301,6 +182,9 @@ enum deed {
 	DEED_HOLD,
 	DEED_RELEASE,
 	DEED_STREAM,
+	DEED_DIAL,
+	DEED_WRITE,
+	DEED_HANG_UP,
 	DEED_MOVE_OUT,
 	DEED_FORWARD,
 	DEED_BURN,
@@ -313,6 +197,7 @@ enum deed {
 	DEED_SLEEP,
 	DEED_AWAIT_END,
 	DEED_WORK,
+	DEED_AWAIT_DIAL,
 	DEEDS,
 };
 
@@ -333,6 +218,7 @@ struct plan {
 	bool lean;	  /* allocations fail */
 	bool resizing;	  /* loops come and go */
 	bool abrupt;	  /* it is stopped in the midst of it */
+	bool links;	  /* there are acceptors */
 	uint8_t embedded; /* of enum embedding */
 	uint64_t patience_ns;
 	uint64_t tick_ns;
@@ -374,6 +260,7 @@ struct world {
 	struct pledge *pledges;
 	struct watch_record *watches;
 	struct group groups[GROUPS_MAX];
+	struct links *links;
 	struct pool pools[POOLS];
 	uint8_t open_groups[GROUPS_OPEN]; /* atomic; counted from 1 */
 	pthread_mutex_t known_mutex;
@@ -442,6 +329,7 @@ struct self {
 	uint32_t last_phase; /* of the shutdown, that it was told of; 0 for none */
 	uint32_t told_phase; /* that it was told of, and holds */
 	uint32_t post;	     /* the mail that a timer is to send; 0 for none */
+	uint32_t link;	     /* whose actor it is, 0 for none; from before the mount on */
 	uint32_t stashed_count;
 	struct {
 		uint32_t mail;
@@ -625,6 +513,8 @@ void fill_words(uint64_t *words, uint32_t count, uint64_t value);
 
 /* Does some things. Whether it has begun something to wait for. */
 bool act(struct gyre_stack *stack, bool message, enum kind kind, int *ret_error);
+/* What a handler of a pipeline may do as well as its actor. */
+void act_in_pipeline(struct gyre_stack *stack);
 /* When nothing new is begun any more. */
 void calm_down(struct gyre_stack *stack);
 
@@ -682,6 +572,29 @@ void expect_no_service(struct world *world);
 void start_stream(struct gyre_stack *stack);
 bool streams_have_ended(struct world *world);
 
+/* ---- linking.c ---- */
+
+struct dial;
+
+void make_acceptors(struct world *world, uint64_t *random);
+/* In a mount: whether it is that of an actor of a channel, and of which birth. */
+bool linked_birth(struct gyre_stack *stack, struct birth *ret_birth);
+void link_is_mounted(struct self *self);
+void link_is_cleaned(struct self *self);
+/* Writes to its channel, or ends it, if the actor has one. */
+void use_channel(struct gyre_stack *stack, bool hangs_up);
+void close_channel(struct gyre_stack *stack);
+/* What a connector is told; NULL if it is enough, or there is nobody to connect to. */
+struct dial *take_dial(struct self *self);
+uint8_t bond_of(const struct dial *dial);
+int dial(struct gyre_stack *stack, struct dial *dial, struct gyre_address *ret_socket,
+	 struct gyre_future *ret_future);
+void dial_and_go(struct gyre_stack *stack);
+void expect_connected(struct self *self, const struct waiting *one);
+bool links_have_settled(struct world *world);
+/* The system has ended. */
+void expect_no_link(struct world *world);
+
 /* ---- sending.c ---- */
 
 /* Of a group, and of who was found by a name, the life is not known: 0. */
@@ -719,6 +632,7 @@ bool await_ask(struct gyre_stack *stack, struct acquaintance to, uint8_t group);
 bool await_sleep(struct gyre_stack *stack);
 bool await_end(struct gyre_stack *stack, struct acquaintance whom);
 bool await_work(struct gyre_stack *stack);
+bool await_dial(struct gyre_stack *stack);
 void ask_and_go(struct gyre_stack *stack, struct acquaintance to);
 /* Waits for what was begun: all, any, or some of it. What the handler must return. */
 int wait_for_some(struct gyre_stack *stack);

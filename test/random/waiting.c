@@ -198,6 +198,22 @@ bool await_work(struct gyre_stack *stack)
 	return is_begun(stack, one, pledge, look_at_time(stack, pledge, left_ns, r));
 }
 
+bool await_dial(struct gyre_stack *stack)
+{
+	struct self *self = self_of(stack);
+	struct waiting *one = add_waiting(stack);
+	struct dial *to = one == NULL ? NULL : take_dial(self);
+	uint32_t pledge =
+		to == NULL ? 0
+			   : pledge_begin(self->world, PLEDGE_DIAL, self->life, 0, GYRE_FOREVER);
+
+	if (pledge == 0) {
+		return false;
+	}
+	self->world->pledges[pledge].bond = bond_of(to);
+	return is_begun(stack, one, pledge, dial(stack, to, NULL, &one->future));
+}
+
 /* ---- what came ---- */
 
 static void look_at_answer(struct self *self, struct waiting *one)
@@ -279,6 +295,9 @@ static bool settle_one(struct self *self, struct waiting *one)
 	look_at_cause(self, one, error);
 	if (error == 0 && (kind == PLEDGE_ASK || kind == PLEDGE_WORK)) {
 		look_at_answer(self, one);
+	}
+	if (error == 0 && kind == PLEDGE_DIAL) {
+		expect_connected(self, one);
 	}
 	one->pledge = 0;
 	return true;

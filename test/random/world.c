@@ -36,9 +36,9 @@ bool world_hangs(uint64_t limit_ns)
 static void draw_weights(struct plan *plan, uint64_t *random)
 {
 	static const enum deed often[] = { DEED_NOTIFY, DEED_PARCEL, DEED_SPAWN, DEED_ASK };
-	static const enum deed seldom[] = { DEED_STOP,	     DEED_POISON,    DEED_GRACEFUL,
-					    DEED_STOP_SELF,  DEED_AWAIT_END, DEED_WORK,
-					    DEED_SPAWN_GROUP };
+	static const enum deed seldom[] = { DEED_STOP,	      DEED_POISON,    DEED_GRACEFUL,
+					    DEED_STOP_SELF,   DEED_AWAIT_END, DEED_WORK,
+					    DEED_SPAWN_GROUP, DEED_DIAL,      DEED_AWAIT_DIAL };
 
 	for (uint32_t i = 0; i < DEEDS; i++) {
 		plan->weights[i] = one_in(random, 3) ? 0 : 4 + draw(random, 28);
@@ -77,6 +77,7 @@ struct plan plan_draw(uint64_t seed, uint32_t loops, uint32_t steps)
 	plan.embedded = !plan.resizing && one_in(&random, 6)
 				? (uint8_t)(1 + draw(&random, EMBEDDINGS - 1))
 				: EMBEDDED_NOT;
+	plan.links = one_in(&random, 3);
 	plan.loops = loops == 0 ? plan.loops : loops;
 	plan.steps = steps == 0 ? plan.steps : steps;
 	return plan;
@@ -191,6 +192,7 @@ static struct world *make_world(const struct plan *plan, uint64_t *random)
 	trace_begin(plan->seed);
 	make_system(world);
 	make_groups(world, random);
+	make_acceptors(world, random);
 	for (uint32_t i = 0; i < plan->loops; i++) {
 		spawn_one(world, random, i, true);
 		spawn_one(world, random, i, false);
@@ -209,6 +211,7 @@ static void free_world(struct world *world)
 	free(world->mails);
 	free(world->pledges);
 	free(world->watches);
+	free(world->links);
 	(void)pthread_mutex_destroy(&world->known_mutex);
 	free(world);
 }
@@ -389,6 +392,7 @@ static void wait_for_end(struct world *world, const struct outsider *outsiders, 
 	gyre_system_destroy(world->system);
 	world->system = NULL;
 	check_lives(world);
+	expect_no_link(world);
 }
 
 void play(const struct plan *plan, struct tally *tally)
