@@ -219,13 +219,32 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	}
 }
 
+/* A channel that could go on alone does not end with its actor, unless others end that, or it had
+ * failed before. */
+static void expect_actor_goes_on(struct link *link, const struct self *self,
+				 struct gyre_handler_context *ctx)
+{
+	struct world *world = link->world;
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+	bool others_end = !link->accepted || world->plan.resizing || world->plan.lean ||
+			  gy_load_acquire(&world->stopped) != 0 ||
+			  gyre_channel_reason(gyre_context_channel(ctx)) != 0;
+
+	if (self != NULL && !ends_with_actor(link) && !others_end) {
+		must(world, link->life,
+		     gyre_notify(stack, gyre_self(stack),
+				 gyre_new(stack, letter, .head.marks = MARK_SETTLE)) != -ESRCH,
+		     "its channel ended with it");
+	}
+}
+
 static void on_inactive(struct gyre_handler_context *ctx)
 {
 	struct link *link = (struct link *)gyre_context_arg(ctx);
 
 	/* One that was accepted may be closed before. */
 	advance(link, 1U << LINK_REGISTERED | 1U << LINK_ACTIVE, LINK_INACTIVE);
-	(void)find_mounted(link, ctx);
+	expect_actor_goes_on(link, find_mounted(link, ctx), ctx);
 	gyre_context_fire_inactive(ctx);
 }
 
@@ -281,6 +300,7 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	link->random = random;
 	link->class = dial->class;
 	link->bond = dial->bond;
+	link->accepted = dial < world->links->dials;
 	self->link = number;
 	r = gyre_pipeline_add(channel, GYRE_LAST, &handler, link);
 	must(world, 0, r == 0 || (r == -ENOMEM && world->plan.lean), "%d", r);

@@ -35,6 +35,7 @@ struct link {
 	uint64_t random;
 	uint8_t class;
 	uint8_t bond;
+	bool accepted;	  /* else it has connected */
 	bool parted;	  /* its channel goes on alone */
 	uint32_t stage;	  /* atomic, of enum link_stage */
 	uint32_t life;	  /* atomic; 0 until its actor is mounted */
