@@ -1,6 +1,7 @@
 /*
- * Actors of channels: acceptors and connectors that make some, the handler in their pipelines, and
- * what the actors do with their channels. All else these actors do as the others do.
+ * Actors of channels: acceptors, connectors and sockets for datagrams that have some, the handler
+ * in their pipelines, and what the actors do with their channels. All else these actors do as the
+ * others do.
  *
  * Checked is in which order a handler is told, that what it is told, and what the actor finds,
  * agrees with what the bond says of both ends; that bytes come in order, and none that were not
@@ -10,13 +11,6 @@
 #include <stdlib.h>
 
 #include "linking.h"
-
-enum { WRITE_MAX = 30000, CHUNK = 512, HELLO_BYTES = 2 };
-
-static uint32_t number_of(const struct link *link)
-{
-	return (uint32_t)(link - link->world->links->links);
-}
 
 /* ---- bonds ---- */
 
@@ -35,81 +29,13 @@ static bool ends_with_actor(const struct link *link)
 	return !bond_lets_channel_stay(link->bond);
 }
 
-/* ---- bytes ---- */
-
-/* Each end says first which it is; then it counts. */
-static uint8_t byte_at(uint32_t number, uint32_t at)
-{
-	return (uint8_t)(at == 0 ? number : at == 1 ? number >> 8 : at * 7 + number);
-}
-
-/* @ctx: of its pipeline. */
-static void write_some(struct link *link, struct gyre_handler_context *ctx)
-{
-	struct world *world = link->world;
-	uint32_t count =
-		HELLO_BYTES + draw(&link->random, one_in(&link->random, 8) ? WRITE_MAX : 99);
-	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
-	void *bytes = NULL;
-	uint32_t at = link->written;
-	int r = buffer == NULL ? -ENOMEM : gyre_buffer_reserve(buffer, count, &bytes);
-
-	if (r == 0) {
-		for (uint32_t i = 0; i < count; i++) {
-			((uint8_t *)bytes)[i] = byte_at(number_of(link), at + i);
-		}
-		must(world, link->life, gyre_buffer_commit(buffer, count, count) == 0);
-		gy_store_release(&link->written, at + count);
-		r = gyre_context_write(ctx, buffer);
-	} else {
-		gyre_buffer_destroy(buffer);
-	}
-	trace(link->life, "writes", count, (uint64_t)r);
-	must(world, link->life, r == 0 || r == -EPIPE || (r == -ENOMEM && world->plan.lean), "%d",
-	     r);
-	if (r == -ENOMEM) { /* what comes after it would come too early */
-		gyre_channel_abort(gyre_context_channel(ctx), r);
-	}
-}
-
-static void expect_peer(struct link *link)
-{
-	struct world *world = link->world;
-	struct link *peer;
-	uint32_t back;
-
-	must(world, link->life, link->hello > 0 && link->hello < LINKS_MAX, "link %u", link->hello);
-	peer = &world->links->links[link->hello];
-	gy_store_release(&link->peer, link->hello);
-	back = gy_load_acquire(&peer->peer);
-	must(world, link->life, back == 0 || back == number_of(link), "link %u has peer %u",
-	     link->hello, back);
-	must(world, link->life, link->read <= gy_load_acquire(&peer->written),
-	     "%u bytes came, link %u has not written as many", link->read, link->hello);
-}
-
-static void expect_bytes(struct link *link, const uint8_t *bytes, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++, link->read++) {
-		if (link->read < HELLO_BYTES) {
-			link->hello |= (uint32_t)bytes[i] << link->read * 8;
-			continue;
-		}
-		must(link->world, link->life, bytes[i] == byte_at(link->hello, link->read),
-		     "byte %u of link %u", link->read, link->hello);
-	}
-	if (link->read >= HELLO_BYTES) {
-		expect_peer(link);
-	}
-}
-
 /* ---- the pipeline ---- */
 
 static void advance(struct link *link, uint32_t from, enum link_stage to)
 {
 	uint32_t stage = gy_exchange(&link->stage, (uint32_t)to);
 
-	trace(link->life, "its channel", to, number_of(link));
+	trace(link->life, "its channel", to, link_number(link));
 	must(link->world, link->life, (from >> stage & 1) != 0, "from %u to %u", stage, to);
 }
 
@@ -128,7 +54,7 @@ static struct self *find_actor(struct link *link, struct gyre_handler_context *c
 		return NULL;
 	}
 	must(world, link->life,
-	     self == link->self && !link->parted && self->link == number_of(link));
+	     self == link->self && !link->parted && self->link == link_number(link));
 	must(world, link->life, gy_load_relaxed(&link->cleaned) == 0, "its actor was cleaned");
 	must(world, link->life, gyre_state(gyre_context_stack(ctx)) == (void *)self,
 	     "the stack shows another state");
@@ -169,7 +95,7 @@ static void on_active(struct gyre_handler_context *ctx)
 	advance(link, 1U << LINK_REGISTERED, LINK_ACTIVE);
 	(void)find_mounted(link, ctx);
 	if (spend(link->world)) {
-		write_some(link, ctx);
+		link_write(link, ctx);
 	}
 	gyre_context_fire_active(ctx);
 }
@@ -178,7 +104,7 @@ static void hang_up(struct link *link, struct gyre_handler_context *ctx)
 {
 	uint32_t how = draw(&link->random, 4);
 
-	trace(link->life, "hangs up", how, number_of(link));
+	trace(link->life, "hangs up", how, link_number(link));
 	if (how == 0) {
 		gyre_channel_abort(gyre_context_channel(ctx), -EIO);
 	} else if (how == 1) {
@@ -192,14 +118,9 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 {
 	struct link *link = (struct link *)gyre_context_arg(ctx);
 	struct self *self = find_mounted(link, ctx);
-	uint8_t bytes[CHUNK];
-	size_t count;
 
 	must(link->world, link->life, link->stage == LINK_ACTIVE, "bytes in stage %u", link->stage);
-	while ((count = gyre_buffer_read(data, bytes, sizeof(bytes))) > 0) {
-		expect_bytes(link, bytes, (uint32_t)count);
-	}
-	gyre_buffer_destroy(data);
+	link_read(link, data);
 	if (!spend(link->world)) {
 		return;
 	}
@@ -210,7 +131,7 @@ static void on_read(struct gyre_handler_context *ctx, struct gyre_buffer *data)
 	case 1:
 	case 2:
 	case 3:
-		write_some(link, ctx);
+		link_write(link, ctx);
 		break;
 	default:
 		if (self != NULL && !self->stopped) {
@@ -287,7 +208,8 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 
 	must(world, 0, self != NULL && self->world == NULL && self->link == 0,
 	     "a state is not new");
-	if (gy_load_relaxed(&world->closing) != 0 || one_in(&random, 12)) {
+	if (dial != &world->links->socket &&
+	    (gy_load_relaxed(&world->closing) != 0 || one_in(&random, 12))) {
 		return -EIO;
 	}
 	number = gy_add_relaxed(&world->links->count, 1) + 1;
@@ -300,7 +222,8 @@ static int init_channel(struct gyre_channel *channel, void *arg)
 	link->random = random;
 	link->class = dial->class;
 	link->bond = dial->bond;
-	link->accepted = dial < world->links->dials;
+	link->datagrams = dial == &world->links->socket;
+	link->accepted = !link->datagrams && dial < world->links->dials;
 	self->link = number;
 	r = gyre_pipeline_add(channel, GYRE_LAST, &handler, link);
 	must(world, 0, r == 0 || (r == -ENOMEM && world->plan.lean), "%d", r);
@@ -385,7 +308,7 @@ void use_channel(struct gyre_stack *stack, bool hangs_up)
 	if (channel != NULL && hangs_up) {
 		hang_up(link, gyre_channel_tail(channel));
 	} else if (channel != NULL) {
-		write_some(link, gyre_channel_tail(channel));
+		link_write(link, gyre_channel_tail(channel));
 	}
 }
 
@@ -395,12 +318,20 @@ void close_channel(struct gyre_stack *stack)
 	struct gyre_channel *channel = find_channel(stack, &link);
 
 	if (channel != NULL) {
-		trace(link->life, "closes its channel", number_of(link), 0);
+		trace(link->life, "closes its channel", link_number(link), 0);
 		gyre_context_close(gyre_channel_tail(channel));
 	}
 }
 
 /* ---- connecting ---- */
+
+static struct dial draw_dial(struct world *world, uint64_t *random)
+{
+	return (struct dial){ .world = world,
+			      .random = gy_random_next(random),
+			      .class = draw_class(random, false),
+			      .bond = (uint8_t)draw(random, GYRE_BOND_PART + 1) };
+}
 
 struct dial *take_dial(struct self *self)
 {
@@ -413,12 +344,7 @@ struct dial *take_dial(struct self *self)
 	if (number >= DIALS_MAX || !self->world->plan.links || self->depth > 4) {
 		return NULL;
 	}
-	*dial = (struct dial){
-		.world = self->world,
-		.random = gy_random_next(&self->random),
-		.class = draw_class(&self->random, false),
-		.bond = (uint8_t)draw(&self->random, GYRE_BOND_PART + 1),
-	};
+	*dial = draw_dial(self->world, &self->random);
 	return dial;
 }
 
@@ -485,35 +411,58 @@ void expect_connected(struct self *self, const struct waiting *one)
 
 /* ---- the world ---- */
 
-void make_acceptors(struct world *world, uint64_t *random)
+static void listen_one(struct world *world, uint64_t *random, uint32_t index)
 {
-	struct links *links = (struct links *)calloc(1, sizeof(*links));
+	struct links *links = world->links;
+	struct dial *dial = &links->acceptors[index];
+	struct gyre_socket_address address = { .bytes = 0 };
+	struct gyre_acceptor_options options = {
+		.bind = "tcp://127.0.0.1:0",
+		.init_channel = init_channel,
+		.init_arg = dial,
+		.listeners = draw(random, 3),
+		.ret_address = &address,
+	};
+	int r;
 
-	must(world, 0, links != NULL);
-	world->links = links;
+	*dial = draw_dial(world, random);
+	options.actor_class = &classes[dial->class];
+	options.bond = (enum gyre_channel_bond)dial->bond;
+	r = gyre_system_listen(world->system, &options, NULL);
+	must(world, 0, r == 0, "%d", r);
+	r = gyre_socket_address_format(&address, sizeof(links->addresses[index]),
+				       links->addresses[index]);
+	must(world, 0, r >= 0, "%d", r);
+}
+
+static void open_socket(struct world *world, uint64_t *random)
+{
+	struct dial *dial = &world->links->socket;
+	struct gyre_datagram_options options = {
+		.bind = "udp://127.0.0.1:0",
+		.init_channel = init_channel,
+		.init_arg = dial,
+		.one_loop = one_in(random, 2),
+		.ret_address = &world->links->socket_address,
+	};
+	int r;
+
+	*dial = draw_dial(world, random);
+	options.actor_class = &classes[dial->class];
+	options.bond = (enum gyre_channel_bond)dial->bond;
+	r = gyre_system_datagram_open(world->system, &options, NULL);
+	must(world, 0, r == 0, "%d", r);
+}
+
+void make_links(struct world *world, uint64_t *random)
+{
+	world->links = (struct links *)calloc(1, sizeof(*world->links));
+	must(world, 0, world->links != NULL);
 	for (uint32_t i = 0; i < ACCEPTORS && world->plan.links; i++) {
-		struct dial *dial = &links->acceptors[i];
-		struct gyre_socket_address address = { .bytes = 0 };
-		const struct gyre_acceptor_options options = {
-			.bind = "tcp://127.0.0.1:0",
-			.init_channel = init_channel,
-			.init_arg = dial,
-			.actor_class = &classes[draw_class(random, false)],
-			.bond = (enum gyre_channel_bond)draw(random, GYRE_BOND_PART + 1),
-			.listeners = draw(random, 3),
-			.ret_address = &address,
-		};
-		int r;
-
-		*dial = (struct dial){ .world = world,
-				       .random = gy_random_next(random),
-				       .class = (uint8_t)(options.actor_class - classes),
-				       .bond = (uint8_t)options.bond };
-		r = gyre_system_listen(world->system, &options, NULL);
-		must(world, 0, r == 0, "%d", r);
-		r = gyre_socket_address_format(&address, sizeof(links->addresses[i]),
-					       links->addresses[i]);
-		must(world, 0, r >= 0, "%d", r);
+		listen_one(world, random, i);
+	}
+	if (world->plan.links && one_in(random, 2)) {
+		open_socket(world, random);
 	}
 }
 

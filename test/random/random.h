@@ -218,7 +218,7 @@ struct plan {
 	bool lean;	  /* allocations fail */
 	bool resizing;	  /* loops come and go */
 	bool abrupt;	  /* it is stopped in the midst of it */
-	bool links;	  /* there are acceptors */
+	bool links;	  /* there are acceptors, and perhaps a socket for datagrams */
 	uint8_t embedded; /* of enum embedding */
 	uint64_t patience_ns;
 	uint64_t tick_ns;
@@ -576,7 +576,7 @@ bool streams_have_ended(struct world *world);
 
 struct dial;
 
-void make_acceptors(struct world *world, uint64_t *random);
+void make_links(struct world *world, uint64_t *random);
 /* In a mount: whether it is that of an actor of a channel, and of which birth. */
 bool linked_birth(struct gyre_stack *stack, struct birth *ret_birth);
 void link_is_mounted(struct self *self);

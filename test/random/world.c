@@ -192,7 +192,7 @@ static struct world *make_world(const struct plan *plan, uint64_t *random)
 	trace_begin(plan->seed);
 	make_system(world);
 	make_groups(world, random);
-	make_acceptors(world, random);
+	make_links(world, random);
 	for (uint32_t i = 0; i < plan->loops; i++) {
 		spawn_one(world, random, i, true);
 		spawn_one(world, random, i, false);
