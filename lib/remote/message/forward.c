@@ -6,9 +6,9 @@
  *
  * An ask has to be answered, whatever is lost on its way. But the node that it goes to may never
  * have met the node of the asker, nor be able to reach it. So an actor of this loop asks in its
- * place, and hands the answer, or the error, to the asker. It keeps no more of the ask than its
- * head, so that its stacks end like those of any actor: by an answer, a time-out, the loss of a
- * node, or its own end.
+ * place, and hands the answer, or the error with its cause, to the asker. It keeps no more of the
+ * ask than its head, so that its stacks end like those of any actor: by an answer, a time-out, the
+ * loss of a node, or its own end.
  */
 #include "remote/message/forward.h"
 
@@ -172,6 +172,23 @@ static bool is_answer_to(const struct gyre_type *question, const struct gyre_mai
 	       question->answer->id == answer->type->id;
 }
 
+/* The promise of an ask that has failed keeps a mail only if that is the cause. */
+static int hand_back_error(struct gyre_stack *stack, const struct gyre_future *future, int error)
+{
+	struct gy_stack *s = gy_stack_of(stack);
+	struct gy_promise *promise = future->promise;
+	struct gyre_mail *cause = promise == NULL ? NULL : promise->answer;
+
+	s->owed = 0;
+	if (cause == NULL) {
+		return gy_answer_error(s, s->mail, error);
+	}
+	promise->answer = NULL;
+	gy_mail_renew(cause);
+	(void)gyre_throw_with(stack, error, cause);
+	return 0;
+}
+
 /* What the peer has answered, be it of a wrong type, is no fault of this program. */
 static int hand_back(struct gyre_stack *stack)
 {
@@ -180,13 +197,13 @@ static int hand_back(struct gyre_stack *stack)
 	int error = gyre_future_error(&frame->answer);
 	struct gyre_mail *answer = error < 0 ? NULL : gyre_future_take(&frame->answer);
 
-	if (error == 0 && !is_answer_to(s->mail->type, answer)) {
-		gy_mail_put(s->home, answer);
-		error = -EPROTO;
-	}
 	if (error < 0) {
+		return hand_back_error(stack, &frame->answer, error);
+	}
+	if (!is_answer_to(s->mail->type, answer)) {
+		gy_mail_put(s->home, answer);
 		s->owed = 0;
-		return gy_answer_error(s, s->mail, error);
+		return gy_answer_error(s, s->mail, -EPROTO);
 	}
 	return gyre_reply(stack, answer);
 }

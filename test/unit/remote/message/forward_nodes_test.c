@@ -12,6 +12,7 @@
 #include <gyre/node.h>
 #include <gyre/outside.h>
 
+#include "remote/message/cause_types.h"
 #include "remote/pair.h"
 #include "remote/patience.h"
 #include "tails.h"
@@ -19,7 +20,8 @@
 enum { NODES = 3, LOOPS = 2, HANG_SECONDS = 110, ASKS = 200 };
 
 static const struct gyre_type *const types[] = { &gyre_type_number, &gyre_type_large,
-						 &gyre_type_order, &gyre_type_line, NULL };
+						 &gyre_type_order,  &gyre_type_line,
+						 &gyre_type_why,    NULL };
 
 static struct gyre_system *systems[NODES + 1]; /* by id */
 static int descriptors;
@@ -399,4 +401,56 @@ Test(forward_nodes, notices_of_another_node_show_their_sender_here)
 Test(forward_nodes, notices_of_a_node_that_was_never_met_are_from_nobody)
 {
 	play_notices(2, 3);
+}
+
+/* ---- causes ---- */
+
+static int fail_with_why(struct gyre_stack *stack)
+{
+	return gyre_throw_with(stack, -EDOM, gyre_new(stack, why, 42));
+}
+
+static const struct gyre_class explaining_class = { .name = "explaining",
+						    .behaviour.ask = fail_with_why };
+
+static int ask_for_cause(struct gyre_stack *stack)
+{
+	struct slow_frame *frame = (struct slow_frame *)gyre_frame(stack);
+	const struct why *why;
+
+	GYRE_BEGIN(stack);
+	GYRE_AWAIT(stack,
+		   gyre_ask(stack, first_router, gyre_new(stack, number, 1), 0, &frame->future));
+	why = gyre_future_cause(&frame->future, why);
+	expect(gyre_future_error(&frame->future) == -EDOM);
+	expect(why != NULL && why->code == 42);
+	return gyre_reply(stack, gyre_new(stack, number, gyre_message(stack, number)->value + 1));
+	GYRE_END(stack);
+}
+
+static const struct gyre_class asker_class = { .name = "asker",
+					       .frame_bytes = sizeof(struct slow_frame),
+					       .behaviour.ask = ask_for_cause };
+
+static void play_cause(uint16_t router_node, uint16_t target_node)
+{
+	struct gyre_address asker;
+
+	open_chain();
+	asker = spawn(1, &asker_class, 1);
+	first_router = spawn(router_node, &router_class, 0);
+	target = spawn(target_node, &explaining_class, 1);
+	start_all();
+	cr_assert_eq(ask_number(asker, 1, 0), 0);
+	close_all();
+}
+
+Test(forward_nodes, causes_of_failures_come_from_another_node)
+{
+	play_cause(1, 2);
+}
+
+Test(forward_nodes, causes_of_failures_come_from_a_node_that_the_asker_has_never_met)
+{
+	play_cause(2, 3);
 }
