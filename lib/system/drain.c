@@ -186,7 +186,7 @@ static void log_longest_hold(const struct gyre_system *system)
 		return;
 	}
 	gy_log(&system->log, longest->abandoned ? GYRE_LOG_WARNING : GYRE_LOG_INFO,
-	       "the shutdown was held longest by %s [%s], %s: phase \"%s\" for %llu ms%s",
+	       "the shutdown was held longest by %s %s, %s: phase \"%s\" for %llu ms%s",
 	       longest->class->name == NULL ? "an actor" : longest->class->name,
 	       gy_address_text(longest->address, address), longest->path,
 	       phase_names[longest->phase],
