@@ -87,7 +87,7 @@ typedef int (*gyre_work_fn)(struct gyre_work *work);
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -EAGAIN  the pool has no thread, and none can be started
- *   -EINVAL  @function is NULL
+ *   -EINVAL  @function or @ret_future is NULL
  *   -ENOBUFS  as many pieces wait as may
  *   -ENOMEM  there is no memory, or @mail is NULL
  *   -ESHUTDOWN  the system is stopping

@@ -307,10 +307,10 @@ int gyre_offload_to(struct gyre_stack *stack, const char *pool, gyre_work_fn fun
 	struct gy_stack *s = gy_stack_of(stack);
 	struct gy_offload *offload = find(s->home->options.system, pool);
 	struct gyre_work *work = NULL;
-	int r = gy_mail_is_missing(mail) ? gy_mail_report_no_memory(mail)
-		: function == NULL	 ? -EINVAL
-		: offload == NULL	 ? -ENOENT
-					 : 0;
+	int r = gy_mail_is_missing(mail)		 ? gy_mail_report_no_memory(mail)
+		: function == NULL || ret_future == NULL ? -EINVAL
+		: offload == NULL			 ? -ENOENT
+							 : 0;
 
 	if (r == 0) {
 		r = gy_budget_timeout(s, &timeout_ns);
@@ -326,7 +326,7 @@ int gyre_offload_to(struct gyre_stack *stack, const char *pool, gyre_work_fn fun
 			r = offload_work(s, work, timeout_ns, ret_future);
 		}
 	}
-	if (r < 0) {
+	if (r < 0 && ret_future != NULL) {
 		*ret_future = (struct gyre_future){ .error = r };
 	}
 	return r;

@@ -314,6 +314,19 @@ Test(offload, fails_with_what_went_wrong)
 	assert_all_unpacked();
 }
 
+static int offload_without_future(struct gyre_stack *stack)
+{
+	expect(gyre_offload(stack, add_one, parcel(stack, 1), 0, NULL) == -EINVAL);
+	expect(gyre_offload(stack, add_one, NULL, 0, NULL) < 0);
+	return fixture_end(stack);
+}
+
+Test(offload, is_refused_without_a_future)
+{
+	play(1, offload_without_future);
+	assert_all_unpacked();
+}
+
 /* ---- bounds and time-outs ---- */
 
 static int wait_at_gate(struct gyre_work *work)
