@@ -106,7 +106,7 @@ GYRE_API int gyre_offload(struct gyre_stack *stack, gyre_work_fn function, struc
  * @pool: the name of a pool in the options of the system; NULL for the one of gyre_offload()
  * @function: the function
  * @mail: the message for the function, made by gyre_new()
- * @timeout_ns: how long the answer may take; 0 for the system's default, GYRE_FOREVER for no limit
+ * @timeout_ns: how long the answer may take; 0 as for gyre_ask(), GYRE_FOREVER for no limit
  * @ret_future: where the answer will be; in the frame of @stack, or the state of its actor
  *
  * As gyre_offload(), with the threads and the queue of the pool.
