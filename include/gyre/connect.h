@@ -140,8 +140,9 @@ typedef void (*gyre_connection_fn)(struct gyre_stack *stack,
  * @report_arg: for @report
  * @owner: an actor that gets each step as a notice, from the actor whose stack @report is given;
  *   GYRE_NOBODY for none
- * @place: the loop of the actor, as for gyre_spawn(). When its loop retires (see
- *   gyre_system_resize()), the actor ends and its connections are drained
+ * @place: the loop of the actor, and perhaps its name, as for gyre_spawn(), but not
+ *   GYRE_PLACE_PINNED. When its loop retires (see gyre_system_resize()), the actor ends and its
+ *   connections are drained
  */
 struct gyre_connect_options {
 	const char *to;
@@ -175,7 +176,7 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  * @stack: the stack of the running handler
  * @options: where to connect to, and how; not needed after the call, except for @init_arg and
  *   @report_arg
- * @ret_socket: the actor that connects; may be NULL
+ * @ret_socket: the actor that connects, or with -EEXIST the one that has the name; may be NULL
  * @ret_future: the answer, a struct gyre_connected, or the failure; in the frame of @stack, or the
  *   state of its actor. NULL if that is of no interest
  *
@@ -195,9 +196,11 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EEXIST  another actor has the name in @place
  *   -EINVAL  @options, @to or @init_channel is NULL, an address cannot be understood, a number or
- *            @bond is out of bounds, @name_servers is not a list of addresses, or @actor_class has
- *            no name or a field out of its bounds
+ *            @bond is out of bounds, @name_servers is not a list of addresses, @place has no such
+ *            loop or a name that is empty or too long, or @actor_class has no name or a field out
+ *            of its bounds
  *   -ENAMETOOLONG  a path or a name is too long, or @name_servers is
  *   -ENODEV  the machine has no interface with a scope's name
  *   -ENOENT  @local is a name
@@ -229,7 +232,7 @@ GYRE_API int gyre_system_connect_sized(struct gyre_system *system,
  * @system: where
  * @options: as for gyre_connect(); without a loop in @place the actors are placed on all loops in
  *   turn
- * @ret_socket: the actor that connects; may be NULL
+ * @ret_socket: the actor that connects, or with -EEXIST the one that has the name; may be NULL
  *
  * Success and failure are told by reports.
  *

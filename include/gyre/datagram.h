@@ -127,7 +127,8 @@ typedef void (*gyre_datagram_fn)(struct gyre_stack *stack, const struct gyre_dat
  * @no_multicast_loop: do not deliver these on this machine
  * @place: the loop of a single channel; by default the first one. For gyre_datagram_open() the
  *   default is the loop of the running actor, whose child the channel's actor is unless @place
- *   detaches it
+ *   detaches it; only there it may name that actor, which leaves the name when its socket goes to
+ *   another loop. Not GYRE_PLACE_PINNED
  * @report: is told of each step; may be NULL
  * @report_arg: for @report
  * @ret_port: gets the port that was bound, for port 0; may be NULL
@@ -196,8 +197,8 @@ GYRE_API int gyre_system_datagram_open_sized(struct gyre_system *system,
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
- *                another kind, or a number or @bond is out of its bounds; or @actor_class has no
- *                name or a field out of its bounds
+ *                another kind, @place has no such loop or a name, or a number or @bond is out of
+ *                its bounds; or @actor_class has no name or a field out of its bounds
  *   -EADDRINUSE  the address is taken
  *   -EADDRNOTAVAIL  the machine has no such address
  *   -EACCES      the port is for privileged processes
@@ -233,7 +234,8 @@ GYRE_API int gyre_datagram_open_sized(struct gyre_stack *stack,
  * @stack: the stack of the running handler
  * @options: how it is opened and used; not needed after the call, except for @init_arg and
  *   @report_arg. There is a single channel, and addresses must not be names
- * @ret_actor: the actor of the channel, whose stop closes it
+ * @ret_actor: the actor of the channel, whose stop closes it, or with -EEXIST the one that has the
+ *   name
  *
  * The socket is bound when the call returns, and the channel active soon after. The actor stops
  * when its channel is closed. The rest is as for gyre_system_datagram_open(), except that nothing
@@ -242,10 +244,12 @@ GYRE_API int gyre_datagram_open_sized(struct gyre_stack *stack,
  * Return: 0, or a negative errno.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
+ *   -EEXIST      another actor has the name in @place
  *   -EINVAL      an argument or @init_channel is NULL, an address cannot be understood or is not of
  *                datagrams, @bind and @connect are of different kinds, a group is none or of
- *                another kind, or a number or @bond is out of its bounds; or @actor_class has no
- *                name or a field out of its bounds
+ *                another kind, @place has no such loop or a name that is empty or too long, or a
+ *                number or @bond is out of its bounds; or @actor_class has no name or a field out
+ *                of its bounds
  *   -ENOENT      an address has a name, which would have to be looked up, or nobody has bound the
  *                Unix path of @connect
  *   -ENOBUFS     the loop has as many actors as it can have

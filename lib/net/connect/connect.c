@@ -275,7 +275,7 @@ int gyre_connect_sized(struct gyre_stack *stack, const struct gyre_connect_optio
 	}
 	r = ret_future == NULL ? connect_alone(stack, &whole, &socket)
 			       : connect_awaited(stack, &whole, &socket, ret_future);
-	if (r == 0 && ret_socket != NULL) {
+	if ((r == 0 || r == -EEXIST) && ret_socket != NULL) {
 		*ret_socket = socket;
 	}
 	return r;
@@ -316,6 +316,7 @@ int gy_connect_or_lose(struct gyre_system *system, const struct gyre_connect_opt
 		gy_memory_put(connect_order);
 		return r;
 	}
+	order.name = options->place.name;
 	order.argument = fill(gy_mail_get_outside(&gyre_type_gy_connect_argument), connect_order);
 	if (order.argument == NULL) {
 		return -ENOMEM;
@@ -326,7 +327,8 @@ int gy_connect_or_lose(struct gyre_system *system, const struct gyre_connect_opt
 	r = gy_spawn_from_outside(home, &order, &socket);
 	if (r < 0) {
 		give_up(connect_order, NULL, order.argument);
-	} else if (ret_socket != NULL) {
+	}
+	if ((r == 0 || r == -EEXIST) && ret_socket != NULL) {
 		*ret_socket = socket;
 	}
 	return r;

@@ -280,6 +280,10 @@ static int find_loop(struct setup *setup, uint32_t loops)
 		return gy_datagram_refuse("place is not one, or of a loop that the system has not",
 					  setup->homes->log);
 	}
+	if (place->name != NULL) {
+		return gy_datagram_refuse("a name of place is for a socket that an actor opens",
+					  setup->homes->log);
+	}
 	if (setup->sockets.count == 1 && place->place == GYRE_PLACE_LOOP) {
 		setup->loop = place->loop;
 	} else if (setup->sockets.count == 1 && place->place == GYRE_PLACE_ROUND_ROBIN) {
@@ -455,7 +459,7 @@ static int open_child(struct gyre_stack *stack, struct setup *setup, struct gyre
 	} else {
 		r = spawn_child(stack, setup, &place, &setup->group->stands[0].actor);
 	}
-	if (r == 0) {
+	if (r == 0 || r == -EEXIST) {
 		*ret_actor = setup->group->stands[0].actor;
 	}
 	(void)pthread_mutex_unlock(&setup->homes->placing);

@@ -50,6 +50,7 @@ Test(datagram_refusal, names_the_option_that_is_wrong)
 	EXPECT_REFUSED(multicast_hops, 256, "multicast_hops");
 	EXPECT_REFUSED(groups_count, 1, "groups_count");
 	EXPECT_REFUSED(place.place, (enum gyre_place)7, "place");
+	EXPECT_REFUSED(place.name, "socket", "name of place");
 	EXPECT_REFUSED(connect, "udp://[::1]:7", "bind and connect");
 	EXPECT_REFUSED(connect, "unix+dgram:@peer", "bind and connect");
 	bad = good;
