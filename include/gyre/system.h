@@ -391,7 +391,7 @@ GYRE_API void gyre_system_stop(struct gyre_system *system);
  * Errors:
  *   -EINVAL  @system is NULL or was never started
  *   -ESTALE  another node had declared this one down, and the options of the node have it end then
- *   -ETIMEDOUT  channels with output left were closed at the end of drain_timeout_ns, or actors
+ *   -ETIMEDOUT  channels that had not ended by the end of drain_timeout_ns were closed, or actors
  *     held a phase of the shutdown until then
  *   others the error of the first loop that failed, or that of an actor whose failure no parent has
  *          settled: see GYRE_STRATEGY_ESCALATE
