@@ -40,7 +40,9 @@ GYRE_BEGIN_DECLS
  *   signal may end the wait
  *
  * Returns when nothing is left to do for now, or after a millisecond with the descriptor still
- * readable, so that the other loop has its turn. A handler that runs longer holds both up.
+ * readable, so that the other loop has its turn. A handler that runs longer holds both up. The
+ * clock is looked at after a few runs of actors, each of up to run_budget messages: where handlers
+ * take long and much mail waits, a smaller run_budget in the options makes turns shorter.
  *
  * Return: 1 if something was done, 0 if there was nothing to do, or a negative errno.
  * Errors:
