@@ -145,9 +145,9 @@ struct gyre_offload_pool_snapshot {
  * @loops: the loops, by index; those of GYRE_PLACE_PINNED come last
  * @classes: the classes of which there has been an actor, by name
  * @tree: the actors as a tree, for people: a line for each, with its part of the path (see
- *   gyre_path()), its class and its address, below its parent. Of a parent with many children a few
- *   are drawn and the others counted, as "… 9,997 more"; so are children that are too deep. It ends
- *   after 200 lines
+ *   gyre_path()), written as in the log, its class and its address, below its parent. Of a parent
+ *   with many children a few are drawn and the others counted, as "… 9,997 more"; so are children
+ *   that are too deep. It ends after 200 lines
  * @offload_pools: the pools for work off the loops: that of gyre_offload(), then those that the
  *   options name
  * @offload_pools_count: the length of @offload_pools

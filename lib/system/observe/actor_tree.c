@@ -19,6 +19,7 @@
 #include "actor/address_text.h"
 #include "actor/home.h"
 #include "actor/life/children.h"
+#include "base/log/log_text.h"
 #include "base/memory/memory.h"
 
 enum {
@@ -155,13 +156,16 @@ static void draw_more(struct tree *tree, uint32_t depth, uint64_t count)
 	}
 }
 
+/* A name may hold bytes of a peer, which must not end the line or talk to a terminal. */
 static void draw_actor(struct tree *tree, const struct child *child, uint32_t depth)
 {
+	struct gy_log_text shown = { .count = 0 };
 	char part[GY_PATH_PART_BYTES];
 	char address[GYRE_ADDRESS_TEXT_MAX];
 
 	(void)gy_path_part(child->home, child->address, child->class_name, child->number, part);
-	draw_line(tree, depth, "%s  %s %s", part, child->class_name,
+	gy_log_text_add(&shown, part, strlen(part), GY_PATH_PART_BYTES - 1, false);
+	draw_line(tree, depth, "%s  %s %s", shown.bytes, child->class_name,
 		  gy_address_text(child->address, address));
 }
 

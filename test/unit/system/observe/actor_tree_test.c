@@ -86,6 +86,28 @@ Test(actor_tree, counts_the_children_that_it_does_not_draw)
 	gyre_snapshot_destroy(taken);
 }
 
+static int spawn_with_odd_names(struct gyre_stack *stack)
+{
+	static const char *const names[] = { "line\n/system", "\x1b[31mred", "half\xc3" };
+	struct gyre_spawn_options named = { .place = GYRE_PLACE_HERE };
+	struct gyre_address child;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		named.name = names[i];
+		expect(gyre_spawn(stack, &quiet_class, GYRE_NO_ARGUMENT, &named, &child) == 0);
+	}
+	return take_and_end(stack);
+}
+
+Test(actor_tree, shows_names_as_the_log_does_whatever_they_hold)
+{
+	play(1, spawn_with_odd_names);
+	(void)find("\n      line\\n/system  quiet [");
+	(void)find("\n      \\x1b[31mred  quiet [");
+	(void)find("\n      half\\xc3  quiet [");
+	gyre_snapshot_destroy(taken);
+}
+
 static uint32_t depth;
 
 static int deepen(struct gyre_stack *stack);
