@@ -92,7 +92,7 @@ static int ask(struct gyre_stack *stack)
 	struct gy_connect_order *order = socket->order;
 
 	if (gyre_message(stack, gy_await_connection) == NULL || !order->awaited) {
-		return gyre_throw(stack, -EPROTO);
+		return gyre_throw(stack, -ENOSYS);
 	}
 	if (!socket->connected && !is_over(socket)) {
 		return gyre_stash(stack);

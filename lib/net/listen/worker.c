@@ -220,7 +220,7 @@ static int ask(struct gyre_stack *stack)
 	struct gyre_mail *answer;
 
 	if (asked == NULL) {
-		return gyre_throw(stack, -EPROTO);
+		return gyre_throw(stack, -ENOSYS);
 	}
 	if (channels->leaving && asked->accepted->channels != channels) {
 		return gyre_throw(stack, -ESRCH); /* the acceptor finds another loop for it */

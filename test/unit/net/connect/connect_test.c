@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <gyre/outside.h>
 #include <gyre/watch.h>
 
 #include "base/atomic.h"
@@ -774,4 +775,21 @@ Test(connecting, answers_misuse_with_an_error, .init = client_begin, .fini = cli
 	bad = good;
 	bad.place = (struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = 2 };
 	expect_refused(&bad, -EINVAL);
+}
+
+Test(connecting, takes_no_asks_of_others, .init = client_begin, .fini = client_end)
+{
+	int fd;
+	struct gyre_connect_options options = client_options(closed_port(&fd));
+	struct gyre_address actor;
+
+	options.retries_max = GYRE_RETRIES_UNLIMITED;
+	options.retry_min_ns = GYRE_SECONDS(60);
+	actor = client_connect(&options);
+	(void)client_until(GYRE_CONNECTION_PAUSE);
+	cr_expect_eq(gyre_system_ask(fixture.system, actor,
+				     gyre_system_new(fixture.system, number, 1), GYRE_FOREVER,
+				     NULL),
+		     -ENOSYS);
+	(void)close(fd);
 }
