@@ -333,7 +333,7 @@ GYRE_API struct gyre_address gyre_parent(const struct gyre_stack *stack);
  * "/user/.../room-3".
  *
  * A path is no address: two actors may have had the same one after the other. Logs and snapshots
- * show paths.
+ * show paths, and escape what is not printable in names, which stand in @ret_text as they are.
  *
  * Return: the length of the text, or a negative errno.
  * Errors:
