@@ -250,8 +250,9 @@ GYRE_API int gyre_spawn_sized(struct gyre_stack *stack, const struct gyre_class 
  *             NULL, the options name no loop, or the name is empty or too long
  *   -ENOBUFS  the loop has as many actors as it can have (16 million)
  *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
- *   -ESHUTDOWN  the system is stopping; or the running actor has stopped, what runs is the end of
- *             one of its channels, and the options do not detach the new actor
+ *   -ESHUTDOWN  the system is stopping, or the loop of the running actor retires and stops its
+ *             actors; or the running actor has stopped, what runs is the end of one of its
+ *             channels, and the options do not detach the new actor
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler; also one that is about to stop.
  * Since: 0.1

@@ -206,7 +206,8 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  *   -ENOENT  @local is a name
  *   -ENOMEM  there is no memory
  *   -ENOBUFS  the loop has as many actors as it can have
- *   -ESHUTDOWN  the system or the running actor is stopping
+ *   -ESHUTDOWN  the system or the running actor is stopping, or its loop retires and stops its
+ *            actors
  *   -ETIMEDOUT  the asker of the running message waits no longer
  * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
  *   long as the actor lives.

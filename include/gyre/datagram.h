@@ -253,7 +253,8 @@ GYRE_API int gyre_datagram_open_sized(struct gyre_stack *stack,
  *   -ENOENT      an address has a name, which would have to be looked up, or nobody has bound the
  *                Unix path of @connect
  *   -ENOBUFS     the loop has as many actors as it can have
- *   -ESHUTDOWN   the system or the running actor is stopping
+ *   -ESHUTDOWN   the system or the running actor is stopping, or its loop retires and stops its
+ *                actors
  *   others       as gyre_system_datagram_open()
  * Ownership: @options stays the caller's; so does what @init_arg and @report_arg point to, for as
  *   long as the actor lives.

@@ -156,7 +156,8 @@ GYRE_API int gyre_group_spawn_sized(struct gyre_stack *stack, const struct gyre_
  *             @argument cannot be copied
  *   -ENOBUFS  there are 65536 groups, or a loop has as many actors as it can have
  *   -ENOMEM   there is no memory, or @argument is NULL: it could not be made
- *   -ESHUTDOWN  the system is stopping
+ *   -ESHUTDOWN  the system is stopping, or the loop of the running actor retires and stops
+ *             its actors
  * Ownership: @argument is taken, whatever is returned. @actor_class stays the caller's.
  * Context: loop thread, phases 2 and 3, inside a handler.
  * Since: 0.1
