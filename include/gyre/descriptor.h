@@ -53,7 +53,7 @@ GYRE_OWN_MESSAGE_(gyre_descriptor_ready, 0x61);
  *
  * Return: 0, or a negative errno, which the future shows too.
  * Errors:
- *   -EINVAL  @fd is negative, or @events is 0 or has other bits
+ *   -EINVAL  @fd is negative, @events is 0 or has other bits, or @ret_future is NULL
  *   -ENOMEM  there is no memory
  *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
  * Later, by gyre_future_error():

@@ -148,7 +148,7 @@ GYRE_API int gyre_file_open_sized(struct gyre_stack *stack, const char *path,
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
- *   -EINVAL  @path is NULL
+ *   -EINVAL  @path or @ret_future is NULL
  *   -ENAMETOOLONG  @path is too long
  *   -ENOMEM  there is no memory
  *   -ETIMEDOUT  @timeout_ns is 0, and the asker of the running message has no time left
@@ -201,7 +201,8 @@ GYRE_API int gyre_file_read_sized(struct gyre_stack *stack, struct gyre_file *fi
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EBADF  @file has been closed
- *   -EINVAL  @file or @part is NULL or of another actor, or no byte is asked for
+ *   -EINVAL  @file, @part or @ret_future is NULL, the file is another actor's, or no byte is asked
+ *            for
  *   -EMSGSIZE  more than GYRE_FILE_READ_BYTES_MAX bytes are asked for
  *   -ENOMEM  there is no memory
  * Ownership: the memory of @part stays the caller's, but is the kernel's until the future
@@ -233,7 +234,7 @@ static inline int gyre_file_read(struct gyre_stack *stack, struct gyre_file *fil
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -EBADF  @file has been closed
- *   -EINVAL  @file is NULL or of another actor, or @data is empty
+ *   -EINVAL  @file or @ret_future is NULL, the file is another actor's, or @data is empty
  *   -ENOMEM  there is no memory, or @data is NULL
  * Ownership: @data is taken, whatever is returned.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -261,7 +262,8 @@ GYRE_API int gyre_file_write_memory_sized(struct gyre_stack *stack, struct gyre_
  * Errors:
  *   -E2BIG  the program was built for a newer library: see gyre/version.h
  *   -EBADF  @file has been closed
- *   -EINVAL  @file, @part or its memory is NULL, the file is another actor's, or there is no byte
+ *   -EINVAL  @file, @part, its memory or @ret_future is NULL, the file is another actor's, or there
+ *            is no byte
  *   -ENOMEM  there is no memory
  * Ownership: the memory of @part stays the caller's, but is the kernel's until the future
  *   completes.
@@ -290,7 +292,7 @@ static inline int gyre_file_write_memory(struct gyre_stack *stack, struct gyre_f
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -EBADF  @file has been closed
- *   -EINVAL  @file is NULL or of another actor
+ *   -EINVAL  @file or @ret_future is NULL, or the file is another actor's
  *   -ENOMEM  there is no memory
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -310,7 +312,7 @@ GYRE_API int gyre_file_sync(struct gyre_stack *stack, struct gyre_file *file, bo
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -EBADF  @file has been closed
- *   -EINVAL  @file is NULL or of another actor
+ *   -EINVAL  @file or @ret_future is NULL, or the file is another actor's
  *   -ENOMEM  there is no memory
  * Ownership: nothing changes hands.
  * Context: loop thread, phases 2 and 3, inside a handler.
@@ -331,7 +333,8 @@ GYRE_API int gyre_file_stat(struct gyre_stack *stack, struct gyre_file *file, ui
  * Return: 0, or a negative errno, which the future then shows too.
  * Errors:
  *   -EBADF  @file has been closed
- *   -EINVAL  @file is NULL or of another actor, or @bytes is larger than INT64_MAX
+ *   -EINVAL  @file or @ret_future is NULL, the file is another actor's, or @bytes is larger than
+ *            INT64_MAX
  *   -ENOMEM  there is no memory
  *   -EOPNOTSUPP  the kernel's rings cannot do it: that takes Linux 6.9
  * Ownership: nothing changes hands.

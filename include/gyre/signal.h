@@ -55,7 +55,7 @@ GYRE_OWN_MESSAGE_(gyre_signal, 0x44);
  * Errors:
  *   -EBUSY  the process has a handler for it, which would never run
  *   -EINVAL  there is no such signal, or it cannot be watched: SIGKILL, SIGSTOP, and those that
- *     tell of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS)
+ *     tell of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS); or @ret_future is NULL
  *   -ENOMEM  there is no memory
  *   -ESHUTDOWN  the system is stopping. The future alone may show this too where there was no
  *     memory for the actor that catches signals: call again

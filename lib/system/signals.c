@@ -546,6 +546,9 @@ int gyre_signal_watch(struct gyre_stack *stack, int signo, struct gyre_future *r
 	struct gyre_address actor;
 	int r = check(signo);
 
+	if (ret_future == NULL) {
+		return -EINVAL;
+	}
 	if (r == 0) {
 		r = find_actor(gyre_system_of(stack), &actor);
 	}

@@ -53,6 +53,9 @@ int gyre_descriptor_wait(struct gyre_stack *stack, int fd, uint32_t events, uint
 	struct gyre_file *file;
 	int r = is_valid(fd, events) ? 0 : -EINVAL;
 
+	if (ret_future == NULL) {
+		return -EINVAL;
+	}
 	if (r == 0) {
 		operation = make(s, GY_FILE_POLL, fd, events);
 		r = operation == NULL ? -ENOMEM : 0;

@@ -21,7 +21,9 @@ enum { MODE_DEFAULT = 0666 };
 
 static int fail(struct gyre_future *future, int error)
 {
-	*future = (struct gyre_future){ .error = error };
+	if (future != NULL) {
+		*future = (struct gyre_future){ .error = error };
+	}
 	return error;
 }
 
@@ -58,7 +60,7 @@ int gy_file_operation_begin(struct gy_stack *stack, struct gyre_file *file,
 			    struct gy_file_operation *operation, uint64_t timeout_ns,
 			    struct gyre_future *ret_future)
 {
-	int r = gy_budget_timeout(stack, &timeout_ns);
+	int r = ret_future == NULL ? -EINVAL : gy_budget_timeout(stack, &timeout_ns);
 	uint64_t id = r < 0 ? 0 : gy_promise_open(stack, GYRE_FOREVER, ret_future);
 
 	if (id == 0) {
