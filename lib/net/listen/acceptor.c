@@ -740,9 +740,6 @@ static int notice(struct gyre_stack *stack)
 	const struct gy_hand_on *hand_on = gyre_message(stack, gy_hand_on);
 
 	GYRE_BEGIN(stack);
-	if (hand_on == NULL) {
-		return gyre_throw(stack, -EPROTO);
-	}
 	frame->accepted = hand_on->accepted;
 	GYRE_AWAIT(stack, gy_accepted_ask(frame->accepted, stack, &frame->taken));
 	if (gyre_future_failed(&frame->taken) && redirect(stack, frame->accepted)) {
@@ -781,11 +778,13 @@ static void clean(void *state)
 				   !acceptor->channels->home->draining);
 }
 
+static const struct gyre_route notices[] = { GYRE_ROUTE(gy_hand_on, notice), GYRE_ROUTE_END };
+
 const struct gyre_class gy_acceptor_class = {
 	.name = "acceptor",
 	.state_bytes = sizeof(struct acceptor),
 	.frame_bytes = sizeof(struct acceptor_frame),
-	.behaviour = { .notice = notice, .event = event },
+	.behaviour = { .notice_routes = notices, .event = event },
 	.mount = mount,
 	.clean = clean,
 	.keep_children = true,
