@@ -330,7 +330,9 @@ static inline int gyre_system_create(const struct gyre_system_options *options,
  * gyre_system_destroy() - stops a system if it runs, and frees it
  * @system: the system, or NULL
  *
- * Waits for the end as gyre_system_wait() does.
+ * Waits for the end as gyre_system_wait() does. The kernel takes a ring down some time later, and
+ * then interrupts the threads that have used it: a call of theirs that is not begun again by
+ * itself, such as recv() on a socket with a time-out, may fail once with EINTR.
  *
  * Ownership: @system is taken; no other thread may use it any more, but the one that turns it if it
  *   is embedded, until gyre_system_turn() has returned -ESHUTDOWN.
