@@ -181,7 +181,8 @@ GYRE_API int gyre_connect_sized(struct gyre_stack *stack,
  *   state of its actor. NULL if that is of no interest
  *
  * Nothing has been tried when the call returns. The future completes as soon as one of the
- * connections is open, or when all are given up: so it lasts as long as @connect_timeout_ns and the
+ * connections is open, or when all are given up, or with -ESHUTDOWN when the system, or the loop of
+ * the actor that connects, closes its channels: so it lasts as long as @connect_timeout_ns and the
  * retries of @options say. If the waiting stack ends before, however that comes, or gives the
  * future up by gyre_cancel(), the actor is stopped. Afterwards it keeps its connections whether or
  * not the stack that has made it lives.

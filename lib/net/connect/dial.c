@@ -560,6 +560,7 @@ static void step_ending(struct gy_dial *dial)
 	stop_timer(dial);
 	if (gy_happy_eyeballs_end(&dial->happy_eyeballs) && looked_up) {
 		set_end(dial, GY_DIAL_ENDED);
+		gy_socket_drained(dial->socket);
 		gy_endpoint_closed(&dial->endpoint);
 	}
 }

@@ -61,8 +61,9 @@ struct gy_socket {
 	struct gy_dial *dials;
 	uint32_t count;
 	uint32_t given_up;
-	int reason;	/* for which the last one was given up */
-	bool connected; /* there has been a connection that was open */
+	uint32_t drained; /* these try no more, for the actor or the system stops */
+	int reason;	  /* for which the last one was given up */
+	bool connected;	  /* there has been a connection that was open */
 	uint64_t random;
 };
 
@@ -78,6 +79,8 @@ GYRE_OWN_MESSAGE_(gy_await_connection, 0x2c);
 void gy_socket_connected(struct gy_socket *socket, const struct gyre_connected *connected);
 /* One is given up; with the last one the actor stops for that reason. */
 void gy_socket_gave_up(struct gy_socket *socket, int reason);
+/* One ends because all channels do: with the last, who awaits one is told. */
+void gy_socket_drained(struct gy_socket *socket);
 
 /* ---- dial.c ---- */
 

@@ -86,6 +86,21 @@ void gy_socket_gave_up(struct gy_socket *socket, int reason)
 	}
 }
 
+/* Nothing is tried any more, and nobody hears of it otherwise before the actor has stopped. */
+static bool is_drained(const struct gy_socket *socket)
+{
+	return socket->drained == socket->count;
+}
+
+void gy_socket_drained(struct gy_socket *socket)
+{
+	gy_assert(socket->drained < socket->count);
+	socket->drained++;
+	if (is_drained(socket) && socket->house->status != GY_HOUSE_STOPPING) {
+		(void)gy_house_unstash(socket->house, UINT32_MAX);
+	}
+}
+
 static int ask(struct gyre_stack *stack)
 {
 	const struct gy_socket *socket = (const struct gy_socket *)gyre_state(stack);
@@ -94,7 +109,7 @@ static int ask(struct gyre_stack *stack)
 	if (gyre_message(stack, gy_await_connection) == NULL || !order->awaited) {
 		return gyre_throw(stack, -ENOSYS);
 	}
-	if (!socket->connected && !is_over(socket)) {
+	if (!socket->connected && !is_over(socket) && !is_drained(socket)) {
 		return gyre_stash(stack);
 	}
 	order->answered = true;
@@ -103,7 +118,7 @@ static int ask(struct gyre_stack *stack)
 	}
 	return socket->connected
 		       ? gyre_reply(stack, gyre_new_copy(stack, gyre_connected, &order->connected))
-		       : gyre_throw(stack, socket->reason);
+		       : gyre_throw(stack, is_over(socket) ? socket->reason : -ESHUTDOWN);
 }
 
 /* All endpoints are closed. */

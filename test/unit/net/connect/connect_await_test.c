@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <gyre/listen.h>
+#include <gyre/shutdown.h>
 #include <gyre/watch.h>
 
 #include "base/atomic.h"
@@ -567,6 +568,57 @@ Test(connect_await, is_over_when_nobody_waits_any_more)
 	fixture_run();
 	fixture_close();
 	client_hole_close(&hole);
+}
+
+/* ---- the end of the system ---- */
+
+static int result;
+
+static int hold_and_connect(struct gyre_stack *stack)
+{
+	struct frame *frame = (struct frame *)gyre_frame(stack);
+
+	GYRE_BEGIN(stack);
+	expect(gyre_shutdown_hold(stack, GYRE_SHUTDOWN_CLOSE) == 0);
+	GYRE_AWAIT(stack, gyre_connect(stack, &options_of_test, NULL, &frame->future));
+	result = gyre_future_error(&frame->future);
+	return gyre_shutdown_release(stack, GYRE_SHUTDOWN_CLOSE);
+	GYRE_END(stack);
+}
+
+/* Else an actor that finishes what it has begun would hold the system up until its time is over. */
+static void end_while_connecting(uint32_t loop)
+{
+	static const struct gyre_class class = { .name = "holder",
+						 .frame_bytes = sizeof(struct frame),
+						 .behaviour.notice = hold_and_connect };
+	uint16_t port;
+	int fd;
+
+	client_begin();
+	fd = client_bind("tcp://127.0.0.1:0", &port);
+	options_of_test = client_options(port);
+	options_of_test.connections = 2;
+	options_of_test.retries_max = GYRE_RETRIES_UNLIMITED;
+	options_of_test.retry_min_ns = GYRE_SECONDS(10000);
+	options_of_test.place =
+		(struct gyre_spawn_options){ .place = GYRE_PLACE_LOOP, .loop = loop };
+	cr_assert_eq(notify_outside(spawn_outside(&class, 0), 0), 0);
+	(void)client_until(GYRE_CONNECTION_PAUSE);
+	(void)client_until(GYRE_CONNECTION_PAUSE);
+	(void)close(fd);
+	client_end();
+	cr_expect_eq(result, -ESHUTDOWN, "%s", strerror(-result));
+}
+
+Test(connect_await, is_over_when_the_system_closes_its_connections)
+{
+	end_while_connecting(0);
+}
+
+Test(connect_await, is_over_when_another_loop_closes_its_connections)
+{
+	end_while_connecting(1);
 }
 
 /* ---- the time that an asker has left ---- */
