@@ -304,6 +304,12 @@ static void process(struct gy_endpoint *endpoint)
 	}
 }
 
+void gy_channel_note_reads(struct gyre_channel *channel)
+{
+	gy_idle_reads(channel, (channel->state & GY_NO_READ_REASONS) == 0);
+	gy_channel_mailbox_note_reads(channel);
+}
+
 void gy_channel_drain(struct gy_endpoint *endpoint)
 {
 	struct gyre_channel *channel = gy_container_of(endpoint, struct gyre_channel, endpoint);

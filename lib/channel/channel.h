@@ -125,7 +125,7 @@ struct gyre_channel {
 	bool uncapped : 1;	/* what is written now has been let in, however long it is */
 	bool unblocked : 1;	/* calls on its socket return at once: see file/region.c */
 	bool told_read_end : 1; /* handlers know that the peer has ended its side */
-	bool times_reads : 1;	/* has, or had, an idle handler */
+	bool times_reads : 1;	/* has, or had, an idle handler, or asks with a time */
 
 	struct gy_reset_watch reset_watch;
 	struct gy_context_timer *timers; /* of handlers */
@@ -202,6 +202,7 @@ static inline void gy_channel_raise_stage(struct gyre_channel *channel, enum gy_
 }
 
 /* The channel reads no more, or again: the time between is not its peer's. */
+void gy_channel_note_reads(struct gyre_channel *channel);
 void gy_idle_reads(struct gyre_channel *channel, bool reads);
 
 static inline void gy_channel_add_no_read(struct gyre_channel *channel, uint32_t reasons)
@@ -209,7 +210,7 @@ static inline void gy_channel_add_no_read(struct gyre_channel *channel, uint32_t
 	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
 	channel->state |= reasons;
 	if (gy_unlikely(channel->times_reads)) {
-		gy_idle_reads(channel, false);
+		gy_channel_note_reads(channel);
 	}
 }
 
@@ -218,7 +219,7 @@ static inline void gy_channel_remove_no_read(struct gyre_channel *channel, uint3
 	gy_assert((reasons & ~(uint32_t)GY_NO_READ_REASONS) == 0);
 	channel->state &= ~reasons;
 	if (gy_unlikely(channel->times_reads)) {
-		gy_idle_reads(channel, (channel->state & GY_NO_READ_REASONS) == 0);
+		gy_channel_note_reads(channel);
 	}
 }
 

@@ -190,6 +190,15 @@ void gy_channel_mailbox_connected(struct gyre_channel *channel)
 	}
 }
 
+void gy_channel_mailbox_note_reads(struct gyre_channel *channel)
+{
+	const struct gy_channel_mailbox *mailbox = channel->mailbox;
+
+	if (mailbox != NULL && mailbox->exchange != NULL) {
+		mailbox->exchange_ops->note_reads(mailbox->exchange);
+	}
+}
+
 void gy_channel_mailbox_handler_left(struct gyre_channel *channel,
 				     const struct gyre_handler_context *ctx)
 {

@@ -60,6 +60,8 @@ struct gy_exchange_ops {
 	bool (*owes)(const struct gy_exchange *exchange);
 	/* The channel has been connected. */
 	void (*connected)(struct gy_exchange *exchange);
+	/* The channel reads no more, or again. */
+	void (*note_reads)(struct gy_exchange *exchange);
 	/* The channel ends: fails what is pending and in flight. */
 	void (*end)(struct gy_exchange *exchange);
 	/* @ctx leaves the pipeline; if it is the protocol's handler the exchange goes. */
@@ -151,6 +153,8 @@ bool gy_sends_are_due(const struct gy_channel_mailbox *mailbox);
 bool gy_channel_mailbox_owes_answers(const struct gyre_channel *channel);
 /* The channel has been connected. */
 void gy_channel_mailbox_connected(struct gyre_channel *channel);
+/* The channel reads no more, or again. */
+void gy_channel_mailbox_note_reads(struct gyre_channel *channel);
 /* A handler leaves the pipeline. */
 void gy_channel_mailbox_handler_left(struct gyre_channel *channel,
 				     const struct gyre_handler_context *ctx);

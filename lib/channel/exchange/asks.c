@@ -11,7 +11,8 @@
  * stalled when the oldest ask has been the oldest for too long; where they have ids, when nothing
  * at all has come since an ask was written. Then the channel ends, for only another connection can
  * go on. One time is kept for this, which asks and answers overwrite; the timer compares it when it
- * fires, and is started anew if it was for an earlier time.
+ * fires, and is started anew if it was for an earlier time. A time in which the channel itself held
+ * reading back begins and ends with a call, and is left out: what was silent before it counts on.
  */
 #include <errno.h>
 
@@ -63,15 +64,62 @@ static bool is_patient(const struct gyre_mail *ask)
 	return ask->deadline == 0;
 }
 
-/* When an answer must have come; never is UINT64_MAX. */
-static uint64_t stall_end_of(const struct gy_exchange *exchange)
+static uint64_t stall_of(const struct gy_exchange *exchange)
 {
 	uint64_t stall_ns = exchange->options->ask_stall_ns;
 
-	stall_ns = stall_ns == 0 ? stall_default_ns : stall_ns;
+	return stall_ns == 0 ? stall_default_ns : stall_ns;
+}
+
+/* When an answer must have come; never is UINT64_MAX. */
+static uint64_t stall_end_of(const struct gy_exchange *exchange)
+{
+	uint64_t stall_ns = stall_of(exchange);
+
 	return exchange->asks.silent_ns == 0 || stall_ns == GYRE_ASK_STALL_NEVER
 		       ? UINT64_MAX
 		       : exchange->asks.silent_ns + stall_ns;
+}
+
+/* Whether the channel itself holds reading back. */
+static bool is_held(const struct gy_exchange *exchange)
+{
+	const uint32_t unread = GY_NO_READ_NOT_ASKED | GY_NO_READ_STARVED | GY_NO_READ_FULL;
+
+	return (exchange->mailbox->channel->state & unread) != 0;
+}
+
+/* From now on an answer is awaited. */
+static void await(struct gy_exchange *exchange)
+{
+	uint64_t now_ns = now_of(exchange);
+
+	exchange->asks.silent_ns = now_ns;
+	exchange->asks.held_ns = is_held(exchange) ? now_ns : 0;
+	exchange->mailbox->channel->times_reads = true;
+}
+
+static void leave_out_held(struct gy_exchange *exchange)
+{
+	struct gy_asks *asks = &exchange->asks;
+	uint64_t now_ns = now_of(exchange);
+
+	gy_assert(asks->silent_ns != 0 && asks->held_ns >= asks->silent_ns);
+	asks->silent_ns += now_ns - asks->held_ns;
+	asks->held_ns = now_ns;
+}
+
+void gy_asks_note_reads(struct gy_exchange *exchange)
+{
+	struct gy_asks *asks = &exchange->asks;
+
+	if (asks->silent_ns == 0) {
+		return;
+	}
+	if (asks->held_ns != 0) {
+		leave_out_held(exchange);
+	}
+	asks->held_ns = is_held(exchange) ? now_of(exchange) : 0;
 }
 
 /* @ask, the last in flight, is about to be written; whether the time counts from there. */
@@ -83,7 +131,7 @@ static bool begin_silence(struct gy_exchange *exchange, const struct gyre_mail *
 	    (!exchange->options->ids && asks->count > 1)) {
 		return false;
 	}
-	asks->silent_ns = now_of(exchange);
+	await(exchange);
 	return true;
 }
 
@@ -94,31 +142,38 @@ static void break_silence(struct gy_exchange *exchange)
 	bool awaited = !exchange->options->ids && !gy_list_empty(&asks->in_flight) &&
 		       !is_patient(asked_of(asks->in_flight.next)->mail);
 
-	asks->silent_ns = awaited ? now_of(exchange) : 0;
+	if (awaited) {
+		await(exchange);
+	} else {
+		asks->silent_ns = 0;
+	}
 }
 
 void gy_asks_connected(struct gy_exchange *exchange)
 {
 	if (exchange->asks.silent_ns != 0) {
-		exchange->asks.silent_ns = now_of(exchange);
+		await(exchange);
 	}
 }
 
 /* The timer has fired. What has been received by then has been delivered. */
 static void end_if_stalled(struct gy_exchange *exchange)
 {
-	const uint32_t unread = GY_NO_READ_NOT_ASKED | GY_NO_READ_STARVED | GY_NO_READ_FULL;
+	struct gy_asks *asks = &exchange->asks;
 	struct gyre_channel *channel = exchange->mailbox->channel;
 
-	exchange->asks.overdue = false;
-	if (now_of(exchange) < stall_end_of(exchange)) {
+	asks->overdue = false;
+	if (asks->silent_ns == 0) {
 		return;
 	}
-	if (channel->unconnected || (channel->state & unread) != 0) {
-		exchange->asks.silent_ns = now_of(exchange);
-		return;
+	gy_assert((asks->held_ns != 0) == is_held(exchange));
+	if (asks->held_ns != 0) {
+		leave_out_held(exchange);
+	} else if (channel->unconnected) {
+		await(exchange);
+	} else if (now_of(exchange) >= stall_end_of(exchange)) {
+		gy_channel_fail(channel, -ETIMEDOUT);
 	}
-	gy_channel_fail(channel, -ETIMEDOUT);
 }
 
 /* ---- giving up ---- */
@@ -313,6 +368,18 @@ static void start_timer(struct gy_exchange *exchange, uint64_t delay_ns)
 	gy_timer_start(&gy_exchange_home(exchange)->loop.wheel, &exchange->asks.timer, delay_ns);
 }
 
+/* When to look for a stall: while the channel does not read the time stands still. */
+static uint64_t look_in(const struct gy_exchange *exchange)
+{
+	uint64_t now_ns = now_of(exchange);
+	uint64_t end_ns = stall_end_of(exchange);
+
+	if (exchange->asks.held_ns != 0) {
+		return stall_of(exchange);
+	}
+	return end_ns > now_ns ? end_ns - now_ns : 1;
+}
+
 /*
  * Waiting asks may wait for an abandoned one; asks in flight may wait for a peer that has stalled.
  */
@@ -320,8 +387,6 @@ static void watch(struct gy_exchange *exchange)
 {
 	struct gy_asks *asks = &exchange->asks;
 	bool blocked = asks->pending.first != NULL && asks->count > 0 && exchange->options->ids;
-	uint64_t now_ns = now_of(exchange);
-	uint64_t end_ns;
 
 	if (blocked != asks->hurried) {
 		gy_timer_stop(&gy_exchange_home(exchange)->loop.wheel, &asks->timer);
@@ -330,13 +395,9 @@ static void watch(struct gy_exchange *exchange)
 	if (asks->silent_ns == 0 && !blocked) {
 		return;
 	}
-	if (!gy_timer_is_started(&asks->timer)) {
-		end_ns = stall_end_of(exchange);
-		if (blocked) {
-			start_timer(exchange, check_ns);
-		} else if (end_ns != UINT64_MAX) {
-			start_timer(exchange, end_ns > now_ns ? end_ns - now_ns : 1);
-		}
+	if (!gy_timer_is_started(&asks->timer) &&
+	    (blocked || stall_of(exchange) != GYRE_ASK_STALL_NEVER)) {
+		start_timer(exchange, blocked ? check_ns : look_in(exchange));
 	}
 }
 

@@ -35,6 +35,7 @@ static void end(struct gy_exchange *exchange)
 
 static void discard(struct gy_exchange *exchange)
 {
+	gy_assert(!gy_timer_is_started(&exchange->asks.timer));
 	gy_shared_options_put(&exchange->mailbox->channel->channels->mailboxes, exchange->options);
 	gy_sizes_delete(&gy_exchange_home(exchange)->parts, exchange, sizeof(*exchange));
 }
@@ -110,6 +111,7 @@ static const struct gy_exchange_ops exchange_ops = {
 	.is_blocked = is_blocked,
 	.owes = owes,
 	.connected = gy_asks_connected,
+	.note_reads = gy_asks_note_reads,
 	.end = end,
 	.left = left,
 };

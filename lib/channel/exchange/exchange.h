@@ -41,6 +41,7 @@ struct gy_asks {
 	bool overdue; /* it has fired */
 	struct gy_timer timer;
 	uint64_t silent_ns; /* since when an answer is awaited, and none has come; 0 for none is */
+	uint64_t held_ns;   /* the channel does not read; its time is left out up to this; or 0 */
 };
 
 struct gy_exchange {
@@ -135,6 +136,8 @@ void gy_asks_add(struct gy_exchange *exchange, struct gyre_mail *ask);
 void gy_asks_run(struct gy_exchange *exchange);
 /* The channel has been connected: only now an answer can come. */
 void gy_asks_connected(struct gy_exchange *exchange);
+/* The channel reads no more, or again: the time between is not its peer's. */
+void gy_asks_note_reads(struct gy_exchange *exchange);
 void gy_asks_end(struct gy_exchange *exchange);
 
 #endif

@@ -160,6 +160,77 @@ EXCHANGE_TEST(exchange_stall, does_not_come_while_the_channel_does_not_read)
 	expect_stalled_within(2 * STALL_NS + GYRE_SECONDS(1));
 }
 
+EXCHANGE_TEST(exchange_stall, is_not_made_of_time_in_which_the_channel_has_not_read)
+{
+	bool reads = false;
+
+	begin(test, false, STALL_NS);
+	(void)ask(1, LONG_NS);
+	expect_open_for(GYRE_SECONDS(4));
+	cr_assert_eq(gyre_tap_do(x.tap, set_auto_read, &reads), 0);
+	expect_open_for(5 * STALL_NS + GYRE_SECONDS(3));
+	reads = true;
+	cr_assert_eq(gyre_tap_do(x.tap, set_auto_read, &reads), 0);
+	expect_open_for(STALL_NS - GYRE_SECONDS(5));
+	expect_stalled_within(2 * STALL_NS);
+}
+
+static const struct gyre_system_options little_system = { EXCHANGE_KIT_LOG,
+							  .channel_bytes_max = 100000 };
+
+/* Writes until so many bytes are queued, and returns how many it wrote. */
+static int queue_up_to(struct gyre_handler_context *ctx, void *arg)
+{
+	static const char bytes[80000];
+	size_t count = *(const size_t *)arg - gyre_channel_queued_bytes(gyre_context_channel(ctx));
+	struct gyre_buffer *buffer = gyre_context_buffer(ctx);
+
+	cr_assert_eq(gyre_buffer_append(buffer, bytes, count), 0);
+	cr_assert_eq(gyre_context_write(ctx, buffer), 0);
+	return (int)count;
+}
+
+/* Has a channel whose peer does not read hold more than three quarters of the limit. */
+static void hold_too_much(struct gyre_tap *holder)
+{
+	size_t much = 70000;
+	size_t too_much = 80000;
+
+	while (gyre_tap_do(holder, queue_up_to, &much) > 0) {
+		x_settle();
+	}
+	x.warnings_expected = 1;
+	(void)gyre_tap_do(holder, queue_up_to, &too_much);
+	cr_assert_eq(x.warnings, 1);
+}
+
+static void read_all(struct gyre_test_channel *peer)
+{
+	static char bytes[1 << 16];
+
+	while (gyre_test_channel_read(peer, bytes, sizeof(bytes), GYRE_MILLISECONDS(10)) > 0) {
+		continue;
+	}
+}
+
+KIT_TEST_WITH(exchange_stall, does_not_come_while_the_channels_of_the_loop_hold_too_much_to_read,
+	      &little_system)
+{
+	struct gyre_test_channel *peer;
+	struct gyre_tap *holder;
+	struct asked *asked;
+
+	begin(test, false, STALL_NS);
+	holder = gyre_tap_open(test, NULL, &peer);
+	asked = ask(1, LONG_NS);
+	hold_too_much(holder);
+	(void)gyre_tap_expect_writability(x.tap, false, GYRE_SECONDS(1));
+	expect_open_for(5 * STALL_NS);
+	read_all(peer);
+	(void)gyre_tap_expect_writability(x.tap, true, GYRE_SECONDS(1));
+	answer(asked, 0, 11);
+}
+
 EXCHANGE_TEST(exchange_stall, is_forgotten_with_an_ask_that_cannot_be_written)
 {
 	begin(test, false, STALL_NS);
