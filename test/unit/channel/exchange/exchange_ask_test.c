@@ -200,28 +200,6 @@ EXCHANGE_TEST(exchange_ask, never_has_an_id_that_is_in_flight)
 	expect_answer(&x.asked[0], 9);
 }
 
-/* ---- barriers ---- */
-
-EXCHANGE_TEST(exchange_ask, that_is_a_barrier_is_written_alone)
-{
-	struct gyre_exchange_options options = { .asks_max = 10 };
-
-	x_ask(test, &options);
-	(void)x_ask_for(1, 0);
-	(void)x_ask_for(2, 0);
-	(void)x_ask_for(ALONE, 0);
-	(void)x_ask_for(3, 0);
-	cr_expect_eq(x_expect().value, 1);
-	cr_expect_eq(x_expect().value, 2);
-	x_send(0, 1);
-	x_expect_none();
-	x_send(0, 2);
-	cr_expect_eq(x_expect().value, ALONE);
-	x_expect_none();
-	x_send(0, 3);
-	cr_expect_eq(x_expect().value, 3);
-}
-
 /* ---- marks ---- */
 
 static const struct gyre_channel_options marks = { .write_low_bytes = 1 << 20,

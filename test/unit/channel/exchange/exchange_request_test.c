@@ -341,32 +341,6 @@ EXCHANGE_TEST(exchange_request, of_a_long_row_is_not_handled_inside_of_another)
 	cr_expect_eq(x.depth_max, 1);
 }
 
-/* ---- barriers ---- */
-
-EXCHANGE_TEST(exchange_request, that_is_a_barrier_is_handled_alone)
-{
-	struct gyre_exchange_options options = { .requests_max = 10, .any_order = true };
-
-	x_serve(test, &options);
-	x_send(1, WAIT + 1);
-	x_send(2, ALONE_WAIT + 2);
-	x_send(3, 0);
-	x_send(4, ALONE);
-	x_send(5, 0);
-	x_settle();
-	cr_expect_eq(x.begun_count, 1, "it waits for those before it");
-	x_open_gate(1);
-	expect_frame(1, WAIT + 2);
-	x_settle();
-	cr_expect_eq(x.begun_count, 2, "it holds those behind it");
-	x_open_gate(2);
-	expect_frame(2, ALONE_WAIT + 3);
-	for (uint64_t id = 3; id <= 5; id++) {
-		cr_expect_eq(x_expect().id, id);
-	}
-	cr_expect_eq(x.running_max, 1);
-}
-
 /* ---- the end ---- */
 
 EXCHANGE_TEST(exchange_request, is_answered_when_the_peer_has_stopped_sending)
