@@ -118,25 +118,60 @@ EXCHANGE_TEST(exchange_stall, waits_for_ever_for_one_that_may_take_that_long)
 	cr_expect_eq(behind->error, -ETIMEDOUT);
 }
 
-/* The loop stands still, as in a process that was stopped. */
-static int stop_for_long(struct gyre_stack *stack, void *arg)
+EXCHANGE_TEST(exchange_stall, does_not_come_while_the_oldest_may_take_for_ever)
 {
-	(void)stack;
-	cr_assert_eq(((const struct asked *)arg)->error, 1, "the answer was read before");
-	gyre_test_advance(x.test, 5 * STALL_NS);
-	return 0;
+	struct asked *patient;
+	struct asked *before;
+
+	begin(test, false, STALL_NS);
+	before = ask(1, LONG_NS);
+	patient = ask(2, GYRE_FOREVER);
+	answer(before, 0, 11);
+	expect_open_for(10 * STALL_NS);
+	answer(patient, 0, 12);
 }
+
+EXCHANGE_TEST(exchange_stall, that_does_not_come_leaves_their_places_to_asks_that_have_timed_out)
+{
+	struct asked *before;
+
+	begin(test, false, STALL_NS);
+	before = ask(1, LONG_NS);
+	(void)ask(2, GYRE_SECONDS(1));
+	expect_open_for(STALL_NS / 2);
+	answer(before, 0, 11);
+	expect_open_for(STALL_NS - GYRE_SECONDS(1)); /* it is looked for meanwhile */
+	x_send(0, 12);
+	x_settle();
+	cr_expect_eq(x.received, 0);
+	x_expect_dropped(answer, GYRE_DROP_LATE, 1);
+}
+
+/* The loop stands still for long, as in a process that was stopped. */
+static int stand_still(struct gyre_stack *stack)
+{
+	gyre_test_advance(x.test, 5 * STALL_NS);
+	return gyre_return(stack);
+}
+
+static const struct gyre_class stopping_class = { .name = "stopping",
+						  .behaviour.notice = stand_still };
 
 EXCHANGE_TEST(exchange_stall, is_not_seen_in_an_answer_that_has_come_and_is_not_read)
 {
+	struct gyre_address stopping;
 	struct asked *asked;
 
 	begin(test, false, STALL_NS);
+	stopping = gyre_test_spawn(test, &stopping_class, GYRE_NO_ARGUMENT);
 	asked = ask(1, LONG_NS);
-	x_send(0, 11);
 	x.warnings_expected = 1; /* of an actor that runs for so long */
-	(void)gyre_probe_do(x.probe, stop_for_long, asked);
+	(void)gyre_probe_notify(x.probe, stopping, gyre_test_new(test, question, .value = 0));
 	x_settle();
+	x_send(0, 11);
+	gyre_test_advance(test, STALL_NS);
+	cr_assert_eq(asked->error, 1, "the loop does not stand still");
+	gyre_test_advance(test, 4 * STALL_NS);
 	cr_expect_eq(asked->error, 0);
 	expect_open_for(STALL_NS / 2);
 }
@@ -160,6 +195,20 @@ EXCHANGE_TEST(exchange_stall, does_not_come_while_the_channel_does_not_read)
 	expect_stalled_within(2 * STALL_NS + GYRE_SECONDS(1));
 }
 
+EXCHANGE_TEST(exchange_stall, does_not_come_where_the_channel_reads_only_later)
+{
+	bool reads = false;
+
+	begin(test, false, STALL_NS);
+	cr_assert_eq(gyre_tap_do(x.tap, set_auto_read, &reads), 0);
+	(void)ask(1, LONG_NS);
+	expect_open_for(5 * STALL_NS);
+	reads = true;
+	cr_assert_eq(gyre_tap_do(x.tap, set_auto_read, &reads), 0);
+	expect_open_for(STALL_NS - GYRE_SECONDS(1));
+	expect_stalled_within(2 * STALL_NS);
+}
+
 EXCHANGE_TEST(exchange_stall, is_not_made_of_time_in_which_the_channel_has_not_read)
 {
 	bool reads = false;
@@ -173,6 +222,29 @@ EXCHANGE_TEST(exchange_stall, is_not_made_of_time_in_which_the_channel_has_not_r
 	cr_assert_eq(gyre_tap_do(x.tap, set_auto_read, &reads), 0);
 	expect_open_for(STALL_NS - GYRE_SECONDS(5));
 	expect_stalled_within(2 * STALL_NS);
+}
+
+/* Requests and answers come from the same peer; it has asked too much. */
+EXCHANGE_TEST(exchange_stall, does_not_come_while_too_many_requests_are_pending)
+{
+	struct gyre_exchange_options options = { .requests_pending_max = 1,
+						 .ask_stall_ns = STALL_NS };
+	struct asked *asked;
+
+	x_complete_serving(&options);
+	x_complete_asking(&options);
+	x_ask(test, &options);
+	asked = ask(1, LONG_NS);
+	x.serves = true;
+	x_send(1, WAIT + 1);
+	x_send(2, 0);
+	expect_open_for(5 * STALL_NS);
+	cr_expect_eq(x_load().requests_pending, 1);
+	x_open_gate(1);
+	cr_expect_eq(x_expect().value, WAIT + 2);
+	cr_expect_eq(x_expect().value, 1);
+	x.serves = false;
+	answer(asked, 0, 11);
 }
 
 static const struct gyre_system_options little_system = { EXCHANGE_KIT_LOG,
@@ -238,6 +310,16 @@ EXCHANGE_TEST(exchange_stall, is_forgotten_with_an_ask_that_cannot_be_written)
 	expect_open_for(5 * STALL_NS);
 }
 
+EXCHANGE_TEST(exchange_stall, is_not_forgotten_with_a_later_ask_that_cannot_be_written)
+{
+	begin(test, false, STALL_NS);
+	(void)ask(1, LONG_NS);
+	expect_open_for(STALL_NS / 2);
+	(void)x_ask_for(-EMSGSIZE, 0);
+	expect_open_for(STALL_NS / 2 - GYRE_SECONDS(1));
+	expect_stalled_within(GYRE_SECONDS(2));
+}
+
 EXCHANGE_TEST(exchange_stall, is_forgotten_when_the_protocol_leaves_the_pipeline)
 {
 	begin(test, false, STALL_NS);
@@ -281,6 +363,33 @@ EXCHANGE_TEST(exchange_stall, is_seen_behind_asks_with_ids_that_may_take_for_eve
 	(void)ask(2, LONG_NS);
 	expect_open_for(STALL_NS - GYRE_SECONDS(1));
 	expect_stalled_within(GYRE_SECONDS(2));
+}
+
+EXCHANGE_TEST(exchange_stall, is_not_put_off_by_further_asks_with_ids)
+{
+	begin(test, true, STALL_NS);
+	for (int i = 0; i < 3; i++) {
+		(void)ask(i, LONG_NS);
+		expect_open_for(GYRE_SECONDS(STALL_S - 1) / 3);
+	}
+	expect_stalled_within(GYRE_SECONDS(2));
+}
+
+EXCHANGE_TEST(exchange_stall, is_put_off_by_an_answer_with_an_id_that_is_late)
+{
+	struct gyre_exchange_options options = { .ids = true, .ask_stall_ns = STALL_NS };
+	uint64_t late;
+
+	x_ask(test, &options);
+	(void)x_ask_for(1, GYRE_SECONDS(1));
+	(void)x_ask_for(2, LONG_NS);
+	late = x_expect().id;
+	expect_open_for(GYRE_SECONDS(2));
+	cr_expect_eq(x_expect().value, 2, "it has the place of the first");
+	expect_open_for(STALL_NS - GYRE_SECONDS(3));
+	x_send(late, 11);
+	expect_open_for(GYRE_SECONDS(5));
+	x_expect_dropped(answer, GYRE_DROP_LATE, 1);
 }
 
 /* ---- misuse ---- */
