@@ -1,7 +1,7 @@
 /*
  * A channel is closed, aborted, shut down, or loses its protocol, from inside every function of an
- * exchange that has it in hand: it ends once, and every question that actors have asked is answered
- * or fails.
+ * exchange that has it in hand: it ends once, every question that actors have asked is answered or
+ * fails, and no function is called behind that. Some functions fail then, too.
  */
 #include "exchange_kit.h"
 
@@ -15,14 +15,18 @@ enum { QUESTIONS = 6 };
 static enum call where;
 static enum deed what;
 static uint32_t called[CALLS];
+static bool fails; /* the call that does it */
 static bool done;
 static struct gyre_exchange_options inner; /* the functions of the kit */
 
-static void act(struct gyre_handler_context *ctx, enum call here)
+/* Returns the error that the call is to end with, or 0. */
+static int act(struct gyre_handler_context *ctx, enum call here)
 {
 	called[here]++;
+	cr_expect(!done || what == SHUT_DOWN, "%s is called after %d in %s", names[here], (int)what,
+		  names[where]);
 	if (here != where || done) {
-		return;
+		return 0;
 	}
 	done = true;
 	switch (what) {
@@ -39,36 +43,37 @@ static void act(struct gyre_handler_context *ctx, enum call here)
 		gyre_context_remove(ctx);
 		break;
 	}
+	return fails ? -EMSGSIZE : 0;
 }
 
 static int on_request(struct gyre_stack *stack)
 {
 	struct gyre_handler_context *ctx = gyre_exchange_context(stack);
+	int r = ctx == NULL ? 0 : act(ctx, IN_REQUEST);
 
-	if (ctx != NULL) {
-		act(ctx, IN_REQUEST);
-	}
-	return inner.request(stack);
+	return r < 0 ? gyre_throw(stack, r) : inner.request(stack);
 }
 
 static int on_reply(struct gyre_handler_context *ctx, uint64_t id, const struct gyre_type *type,
 		    const void *message)
 {
-	act(ctx, IN_REPLY);
-	return inner.reply(ctx, id, type, message);
+	int r = act(ctx, IN_REPLY);
+
+	return r < 0 ? r : inner.reply(ctx, id, type, message);
 }
 
 static void on_fail(struct gyre_handler_context *ctx, uint64_t id, int error)
 {
-	act(ctx, IN_FAIL);
+	(void)act(ctx, IN_FAIL);
 	inner.fail(ctx, id, error);
 }
 
 static int on_ask(struct gyre_handler_context *ctx, uint64_t id, const struct gyre_type *type,
 		  const void *message)
 {
-	act(ctx, IN_ASK);
-	return inner.ask(ctx, id, type, message);
+	int r = act(ctx, IN_ASK);
+
+	return r < 0 ? r : inner.ask(ctx, id, type, message);
 }
 
 /* ---- a life ---- */
@@ -165,8 +170,10 @@ static void expect_all(enum deed deed)
 	what = deed;
 	for (int call = 0; call < CALLS; call++) {
 		where = (enum call)call;
-		play(call < IN_ASK ? be_asked : be_answered, true);
-		play(call < IN_ASK ? be_asked : be_answered, false);
+		for (int variant = 0; variant < 4; variant++) {
+			fails = variant >= 2;
+			play(call < IN_ASK ? be_asked : be_answered, variant % 2 == 0);
+		}
 	}
 }
 
