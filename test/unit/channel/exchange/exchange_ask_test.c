@@ -448,6 +448,7 @@ EXCHANGE_TEST(exchange_ask, with_an_id_that_has_timed_out_makes_room_for_others)
 	expect_error(slow, -ETIMEDOUT);
 	id = x_expect().id;
 	cr_expect_neq(id, late_id);
+	cr_expect_eq(x_load().asks, 1);
 	x_send(late_id, 10);
 	x_send(id, 20);
 	expect_answer(next, 20);
@@ -455,6 +456,23 @@ EXCHANGE_TEST(exchange_ask, with_an_id_that_has_timed_out_makes_room_for_others)
 	x_expect_dropped(answer, GYRE_DROP_LATE, 1);
 	x_send(late_id, 10);
 	(void)gyre_tap_expect_exception(x.tap, -EPROTO, GYRE_SECONDS(1)); /* but once */
+}
+
+EXCHANGE_TEST(exchange_ask, has_the_id_of_one_that_has_timed_out_where_there_is_no_other)
+{
+	struct gyre_exchange_options options = { .ids = true, .id_max = 1 };
+	struct asked *next;
+
+	x_ask(test, &options);
+	(void)x_ask_for(1, GYRE_MILLISECONDS(10));
+	next = x_ask_for(2, 0);
+	cr_expect_eq(x_expect().id, 1);
+	gyre_test_advance(test, GYRE_MILLISECONDS(100));
+	cr_expect_eq(x_expect().id, 1);
+	x_send(1, 20);
+	expect_answer(next, 20);
+	x_send(1, 20);
+	(void)gyre_tap_expect_exception(x.tap, -EPROTO, GYRE_SECONDS(1)); /* it is forgotten */
 }
 
 EXCHANGE_TEST(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
@@ -479,7 +497,7 @@ EXCHANGE_TEST(exchange_ask, with_an_id_is_known_for_so_long_when_it_is_late)
 	x_settle();
 	(void)gyre_tap_expect_none(x.tap, 0);
 	x_expect_dropped(answer, GYRE_DROP_LATE, 2);
-	x_send(ids[0], 1);
+	x_send(ids[1], 1);
 	(void)gyre_tap_expect_exception(x.tap, -EPROTO, GYRE_SECONDS(1)); /* it is forgotten */
 }
 
@@ -575,6 +593,54 @@ static int misuse(struct gyre_handler_context *ctx, void *arg)
 	cr_expect_eq(gyre_exchange_refuse_id(ctx, 1, -EIO), -EINVAL);
 	cr_expect_eq(gyre_exchange_receive(ctx, 1, gyre_new(stack, question, .value = 1)), -EINVAL);
 	return 0;
+}
+
+static int misuse_in_order(struct gyre_handler_context *ctx, void *arg)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	(void)arg;
+	cr_expect_eq(gyre_exchange_refuse(ctx, 0), -EINVAL);
+	cr_expect_eq(gyre_exchange_refuse(ctx, 1), -EINVAL);
+	cr_expect_eq(gyre_exchange_answer_id(ctx, 0, gyre_new(stack, answer, .value = 1)), -EINVAL);
+	cr_expect_eq(gyre_exchange_refuse_id(ctx, 0, -EIO), -EINVAL);
+	cr_expect_eq(gyre_exchange_receive(ctx, 0, gyre_new(stack, question, .value = 1)), -EINVAL);
+	return 0;
+}
+
+EXCHANGE_TEST(exchange_ask, is_answered_in_order_by_no_id_and_no_wrong_error)
+{
+	struct gyre_exchange_options options = { 0 };
+	struct asked *one;
+
+	x_ask(test, &options);
+	one = x_ask_for(1, 0);
+	(void)x_expect();
+	(void)gyre_tap_do(x.tap, misuse_in_order, NULL);
+	cr_expect_eq(x_load().asks, 1);
+	x_send(0, 11);
+	expect_answer(one, 11);
+}
+
+static int misuse_by_id(struct gyre_handler_context *ctx, void *arg)
+{
+	cr_expect_eq(gyre_exchange_refuse_id(ctx, *(const uint64_t *)arg, 0), -EINVAL);
+	cr_expect_eq(gyre_exchange_refuse_id(ctx, *(const uint64_t *)arg, 1), -EINVAL);
+	return 0;
+}
+
+EXCHANGE_TEST(exchange_ask, with_an_id_is_not_refused_by_a_wrong_error)
+{
+	struct gyre_exchange_options options = { .ids = true };
+	struct asked *one;
+	uint64_t id;
+
+	x_ask(test, &options);
+	one = x_ask_for(1, 0);
+	id = x_expect().id;
+	(void)gyre_tap_do(x.tap, misuse_by_id, &id);
+	x_send(id, 11);
+	expect_answer(one, 11);
 }
 
 EXCHANGE_TEST(exchange_ask, is_not_to_be_answered_where_there_is_no_exchange)

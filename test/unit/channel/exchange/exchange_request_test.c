@@ -118,6 +118,7 @@ static int look_for_context(struct gyre_stack *stack)
 	seen[0] = gyre_exchange_context(stack);
 	GYRE_AWAIT(stack, x_wait(stack, 5, future));
 	seen[1] = gyre_exchange_context(stack);
+	cr_expect(seen[1] == NULL || gyre_context_stack(seen[1]) == stack);
 	looked++;
 	return gyre_throw(stack, -EIO);
 	GYRE_END(stack);
@@ -363,6 +364,23 @@ EXCHANGE_TEST(exchange_request, is_answered_when_the_peer_has_stopped_sending)
 	x_abort(0);
 }
 
+EXCHANGE_TEST(exchange_request,
+	      is_answered_when_the_peer_has_stopped_sending_and_no_other_is_pending)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(test, &options);
+	x_send(1, WAIT + 1);
+	cr_assert_eq(gyre_test_channel_half_close(x.peer), 0);
+	x_expect_none();
+	(void)gyre_tap_expect_none(x.tap, 0);
+	x_open_gate(1);
+	expect_frame(1, WAIT + 2);
+	(void)gyre_tap_expect_read_end(x.tap, GYRE_SECONDS(1));
+	(void)gyre_tap_expect_event(x.tap, gyre_input_closed, GYRE_SECONDS(1));
+	x_abort(0);
+}
+
 EXCHANGE_TEST(exchange_request, is_answered_when_the_system_drains)
 {
 	struct gyre_exchange_options options = { 0 };
@@ -398,6 +416,20 @@ EXCHANGE_TEST(exchange_request, in_flight_runs_on_when_the_channel_ends_and_pend
 	x_expect_dropped(answer, GYRE_DROP_NO_ACTOR, 1);
 }
 
+EXCHANGE_TEST(exchange_request, in_flight_does_not_keep_a_channel_that_its_peer_has_reset)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(test, &options);
+	x_send(1, WAIT + 1);
+	x_settle();
+	gyre_test_channel_reset(x.peer);
+	(void)gyre_tap_expect_inactive(x.tap, -ECONNRESET, GYRE_SECONDS(1));
+	x_open_gate(1);
+	x_settle();
+	x_expect_dropped(answer, GYRE_DROP_NO_ACTOR, 1);
+}
+
 EXCHANGE_TEST(exchange_request, answered_out_of_turn_is_lost_with_the_channel)
 {
 	struct gyre_exchange_options options = { .requests_max = 5 };
@@ -425,6 +457,29 @@ EXCHANGE_TEST(exchange_request, does_not_keep_an_actor_from_stopping)
 	x_stop_owner();
 	(void)gyre_test_channel_half_close(x.peer);
 	(void)gyre_probe_expect(x.probe, gyre_terminated, GYRE_SECONDS(1));
+	x_expect_dropped(question, GYRE_DROP_STOPPED, 1);
+}
+
+static int stop_and_answer(struct gyre_stack *stack)
+{
+	x.begun_count++;
+	(void)gyre_stop(stack, gyre_self(stack));
+	return gyre_reply(stack, gyre_new(stack, answer, .value = 7));
+}
+
+EXCHANGE_TEST(exchange_request, is_not_begun_when_the_one_before_it_has_stopped_the_actor)
+{
+	const struct frame frames[] = { { 1, 0 }, { 2, 0 } };
+	struct gyre_exchange_options options = { 0 };
+
+	x_complete_serving(&options);
+	options.request = stop_and_answer;
+	x_serve(test, &options);
+	x_send_all(frames, 2);
+	expect_frame(1, 7);
+	(void)gyre_test_channel_half_close(x.peer);
+	(void)gyre_test_channel_expect_end(x.peer, GYRE_SECONDS(1));
+	cr_expect_eq(x.begun_count, 1);
 	x_expect_dropped(question, GYRE_DROP_STOPPED, 1);
 }
 
@@ -458,6 +513,47 @@ EXCHANGE_TEST(exchange_request, of_a_protocol_that_has_left_is_not_answered_as_o
 	x_expect_dropped(answer, GYRE_DROP_LATE, 1); /* of the first */
 	x_open_gate(2);
 	expect_frame(7, WAIT + 3);
+}
+
+EXCHANGE_TEST(exchange_request, does_not_keep_the_channel_from_reading_when_the_protocol_has_left)
+{
+	struct gyre_exchange_options options = { .requests_pending_max = 1 };
+	const struct frame frame = { 3, 0 };
+
+	x_serve(test, &options);
+	x_send(1, WAIT + 1);
+	x_send(2, 0);
+	x_settle();
+	x_send_all(&frame, 1);
+	x_settle();
+	cr_expect_eq(x_load().requests_pending, 1);
+	x_remove();
+	(void)gyre_tap_expect_read(x.tap, &frame, sizeof(frame), GYRE_SECONDS(1));
+	x_expect_dropped(question, GYRE_DROP_STOPPED, 1);
+}
+
+static const struct gyre_handler passing = { .name = "passing" };
+
+static int add_and_remove_another(struct gyre_handler_context *ctx, void *arg)
+{
+	struct gyre_channel *channel = gyre_context_channel(ctx);
+
+	cr_assert_eq(gyre_pipeline_add(channel, GYRE_FIRST, &passing, arg), 0);
+	return gyre_pipeline_remove(channel, passing.name);
+}
+
+EXCHANGE_TEST(exchange_request, is_answered_though_another_handler_leaves_the_pipeline)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(test, &options);
+	x_send(1, WAIT + 1);
+	x_settle();
+	cr_assert_eq(gyre_tap_do(x.tap, add_and_remove_another, NULL), 0);
+	x_open_gate(1);
+	expect_frame(1, WAIT + 2);
+	x_send(2, 1);
+	expect_frame(2, 2);
 }
 
 static void expect_no_later_protocol(struct gyre_test *test, gyre_handler_fn request)
@@ -509,6 +605,41 @@ EXCHANGE_TEST(exchange_request, may_be_of_an_exchange_at_the_tail)
 } /* the testkit sees that nothing is left */
 
 /* ---- misuse ---- */
+
+static int receive_nothing(struct gyre_handler_context *ctx, void *arg)
+{
+	(void)arg;
+	return gyre_exchange_receive(ctx, 1, NULL);
+}
+
+EXCHANGE_TEST(exchange_request, that_there_was_no_memory_for_closes_the_channel)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(test, &options);
+	cr_expect_eq(gyre_tap_do(x.tap, receive_nothing, NULL), -ENOMEM);
+	(void)gyre_tap_expect_inactive(x.tap, -ENOMEM, GYRE_SECONDS(1));
+}
+
+static int receive_wrongly(struct gyre_handler_context *ctx, void *arg)
+{
+	struct gyre_stack *stack = gyre_context_stack(ctx);
+
+	(void)arg;
+	cr_expect_eq(gyre_exchange_receive(ctx, 1, GYRE_NO_ARGUMENT), -EINVAL);
+	gyre_context_close(ctx);
+	return gyre_exchange_receive(ctx, 1, gyre_new(stack, question, .value = 1));
+}
+
+EXCHANGE_TEST(exchange_request, is_refused_by_a_channel_that_is_closing)
+{
+	struct gyre_exchange_options options = { 0 };
+
+	x_serve(test, &options);
+	cr_expect_eq(gyre_tap_do(x.tap, receive_wrongly, NULL), -EPIPE);
+	gyre_test_channel_close(x.peer);
+	(void)gyre_tap_expect_inactive(x.tap, 0, GYRE_SECONDS(1));
+}
 
 static int wrong_request(struct gyre_stack *stack)
 {

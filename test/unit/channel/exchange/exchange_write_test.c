@@ -115,6 +115,30 @@ WRITE_TEST(begins_no_request_while_its_answer_would_have_to_wait)
 	answers_close();
 }
 
+/* So many wait at gates, and then all at once to be written: none is pending behind them. */
+static void finish_all_at_once(uint32_t count)
+{
+	want(count, MAX + 1, ANSWER_GATE);
+	answers_turn();
+	gyre_test_advance(kit.test, moment_ns);
+	cr_assert_eq(kit.begun, count);
+	for (uint32_t gate = 0; gate < ANSWERS_GATES; gate++) {
+		answers_open_gate(gate);
+	}
+	gyre_test_advance(kit.test, moment_ns);
+	cr_assert_lt(kit.written, count);
+}
+
+WRITE_TEST(brings_answers_that_wait_though_no_request_does)
+{
+	const struct answers_setup setup = { .exchange = { .requests_max = 4 } };
+
+	answers_open(test, &setup);
+	finish_all_at_once(4);
+	answers_expect_all();
+	answers_close();
+}
+
 /* ---- in other orders ---- */
 
 static void expect_each_once(void)
@@ -302,6 +326,23 @@ WRITE_TEST(writes_what_waits_when_its_actor_stops_but_begins_nothing)
 	answers_close();
 }
 
+WRITE_TEST(writes_all_answers_that_wait_when_its_actor_stops)
+{
+	const struct answers_setup setup = { .exchange = { .requests_max = 4 } };
+
+	answers_open(test, &setup);
+	finish_all_at_once(4);
+	want(1, 1, ANSWER_PLAIN); /* which is not begun */
+	answers_turn();
+	answers_stop_owner();
+	cr_assert(answers_come());
+	cr_assert_not(kit.wrong);
+	cr_expect_eq(kit.begun, 4);
+	cr_expect_eq(kit.got_count, 4);
+	answers_expect_lost();
+	answers_close();
+}
+
 WRITE_TEST(loses_what_waits_with_the_channel)
 {
 	const struct answers_setup setup = { .exchange = { .requests_max = 30 } };
@@ -322,6 +363,14 @@ static int remove_protocol(struct gyre_handler_context *ctx, void *arg)
 	return gyre_pipeline_remove(gyre_context_channel(ctx), "protocol");
 }
 
+static void expect_lost_with_the_protocol(void)
+{
+	cr_assert_eq(gyre_tap_do(kit.tap, remove_protocol, NULL), 0);
+	answers_expect_lost();
+	cr_expect_eq(kit.inactive, 0);
+	answers_close();
+}
+
 WRITE_TEST(loses_what_waits_when_the_protocol_leaves_the_pipeline)
 {
 	const struct answers_setup setup = { .exchange = { .requests_max = 30,
@@ -331,10 +380,16 @@ WRITE_TEST(loses_what_waits_when_the_protocol_leaves_the_pipeline)
 	want(30, MAX + 1, ANSWER_PLAIN);
 	answers_turn();
 	gyre_test_advance(test, moment_ns);
-	cr_assert_eq(gyre_tap_do(kit.tap, remove_protocol, NULL), 0);
-	answers_expect_lost();
-	cr_expect_eq(kit.inactive, 0);
-	answers_close();
+	expect_lost_with_the_protocol();
+}
+
+WRITE_TEST(loses_answers_in_any_order_when_the_protocol_leaves_the_pipeline)
+{
+	const struct answers_setup setup = { .exchange = { .requests_max = 4, .any_order = true } };
+
+	answers_open(test, &setup);
+	finish_all_at_once(4);
+	expect_lost_with_the_protocol();
 }
 
 /* ---- others that wait ---- */
@@ -423,12 +478,11 @@ static void read_all(struct gyre_test_channel *peer)
 	}
 }
 
-KIT_TEST_WITH(exchange_write, goes_on_when_the_channels_of_the_loop_hold_less, &holds_100000)
+static void expect_to_wait_for_others(struct gyre_test *test, const struct answers_setup *setup)
 {
-	const struct answers_setup setup = { .reads_bytes = 0 };
 	struct gyre_test_channel *other = open_holder(test);
 
-	answers_open(test, &setup);
+	answers_open(test, setup);
 	kit.on_read = hold_more;
 	want(10, 10000, ANSWER_PLAIN);
 	answers_turn();
@@ -439,6 +493,22 @@ KIT_TEST_WITH(exchange_write, goes_on_when_the_channels_of_the_loop_hold_less, &
 	cr_assert_eq(gyre_tap_do(kit.tap, tell_writable, NULL), 1);
 	answers_expect_all();
 	answers_close();
+}
+
+KIT_TEST_WITH(exchange_write, goes_on_when_the_channels_of_the_loop_hold_less, &holds_100000)
+{
+	const struct answers_setup setup = { .reads_bytes = 0 };
+
+	expect_to_wait_for_others(test, &setup);
+}
+
+/* No input waits for it. */
+KIT_TEST_WITH(exchange_write, waits_for_other_channels_though_as_many_requests_are_pending_as_may,
+	      &holds_100000)
+{
+	const struct answers_setup setup = { .exchange = { .requests_pending_max = 10 } };
+
+	expect_to_wait_for_others(test, &setup);
 }
 
 /* What has been received and waits because too many requests do is held too, and only answers let
