@@ -520,6 +520,8 @@ EXCHANGE_TEST(exchange_ask, fails_with_the_reason_of_the_channel_pending_or_in_f
 	x_abort(-EIO);
 	expect_error(&x.asked[0], -EIO);
 	expect_error(&x.asked[1], -EIO);
+	cr_expect_eq(x.at_end.asks, 0);
+	cr_expect_eq(x.at_end.asks_pending, 0);
 	expect_error(x_ask_for(3, 0), -ESRCH);
 	x_expect_dropped(question, GYRE_DROP_STOPPED, 1);
 	x_expect_dropped(question, GYRE_DROP_NO_ACTOR, 1);

@@ -283,6 +283,12 @@ static int begin_protocol(struct gyre_handler_context *ctx)
 	return gyre_exchange_open(ctx, (const struct gyre_exchange_options *)gyre_context_arg(ctx));
 }
 
+static void look_at_end(struct gyre_handler_context *ctx)
+{
+	cr_assert_eq(gyre_exchange_look(ctx, &x.at_end), 0);
+	gyre_context_fire_inactive(ctx);
+}
+
 static void end_protocol(struct gyre_handler_context *ctx)
 {
 	(void)ctx;
@@ -290,9 +296,11 @@ static void end_protocol(struct gyre_handler_context *ctx)
 	x.partial = NULL;
 }
 
-static const struct gyre_handler protocol = {
-	.name = "protocol", .added = begin_protocol, .read = decode, .removed = end_protocol
-};
+static const struct gyre_handler protocol = { .name = "protocol",
+					      .added = begin_protocol,
+					      .read = decode,
+					      .inactive = look_at_end,
+					      .removed = end_protocol };
 
 static int init_pipeline(struct gyre_channel *channel, void *arg)
 {
@@ -369,6 +377,15 @@ void x_log(const struct gyre_log_line *line, void *arg)
 
 const struct gyre_system_options exchange_kit_system = { EXCHANGE_KIT_LOG };
 
+static void begin_apart(struct gyre_test *test)
+{
+	memset(&x, 0, sizeof(x));
+	memset(open_gates, 0, sizeof(open_gates));
+	x.test = test;
+	x.probe = gyre_probe_create(test);
+	x.gates = gyre_test_spawn(test, &gate_class, GYRE_NO_ARGUMENT);
+}
+
 static void begin(struct gyre_test *test, struct gyre_exchange_options *options,
 		  const struct gyre_channel_options *channel)
 {
@@ -376,11 +393,7 @@ static void begin(struct gyre_test *test, struct gyre_exchange_options *options,
 							.init_arg = options,
 							.channel = *channel };
 
-	memset(&x, 0, sizeof(x));
-	memset(open_gates, 0, sizeof(open_gates));
-	x.test = test;
-	x.probe = gyre_probe_create(test);
-	x.gates = gyre_test_spawn(test, &gate_class, GYRE_NO_ARGUMENT);
+	begin_apart(test);
 	x.tap = gyre_tap_open(test, &acceptor, &x.peer);
 }
 
@@ -426,6 +439,54 @@ void x_ask(struct gyre_test *test, struct gyre_exchange_options *options)
 	const struct gyre_channel_options channel = { 0 };
 
 	x_ask_with(test, options, &channel);
+}
+
+/* ---- as a client ---- */
+
+static int keep_order(struct gyre_handler_context *ctx, const char *to, const char *local)
+{
+	(void)to;
+	(void)local;
+	x.keeping = ctx;
+	return 0;
+}
+
+static const struct gyre_handler keeping = { .name = "keeping", .connect = keep_order };
+
+static int init_client(struct gyre_channel *channel, void *arg)
+{
+	int r = gyre_pipeline_add(channel, GYRE_LAST, &keeping, NULL);
+
+	r = r < 0 ? r : init_pipeline(channel, arg);
+	return r < 0 ? r : gyre_tap_add(channel, GYRE_LAST, x.tap);
+}
+
+void x_ask_server(struct gyre_test *test, struct gyre_exchange_options *options, const char *to)
+{
+	const struct gyre_connect_options connect = { .to = to,
+						      .init_channel = init_client,
+						      .init_arg = options,
+						      .connect_timeout_ns = GYRE_SECONDS(1000) };
+
+	x_complete_asking(options);
+	begin_apart(test);
+	x.server = to;
+	x.tap = gyre_tap_create(test);
+	cr_assert_eq(gyre_system_connect(gyre_test_system(test), &connect, NULL), 0);
+	x_settle();
+	x.asker = gyre_test_spawn(test, &asking_class, GYRE_NO_ARGUMENT);
+}
+
+static int pass_order(struct gyre_handler_context *ctx, void *arg)
+{
+	(void)ctx;
+	(void)arg;
+	return gyre_context_connect(x.keeping, x.server, NULL);
+}
+
+void x_go_on(void)
+{
+	cr_assert_eq(gyre_tap_do(x.tap, pass_order, NULL), 0);
 }
 
 static int look(struct gyre_handler_context *ctx, void *arg)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include <gyre/connect.h>
 #include <gyre/exchange.h>
 #include <gyre/request.h>
 #include <gyre/tap.h>
@@ -63,6 +64,8 @@ struct exchange_kit {
 	struct gyre_test_channel *peer;
 	struct gyre_tap *tap; /* behind the protocol */
 	struct gyre_handler_context *ctx;
+	struct gyre_handler_context *keeping; /* the place of what keeps the order to connect */
+	const char *server;
 	struct gyre_address address;
 	struct gyre_address gates;
 	struct gyre_buffer *partial;
@@ -75,7 +78,8 @@ struct exchange_kit {
 	struct gyre_address asker;
 	struct asked asked[ASKED_MAX];
 	uint32_t asked_count;
-	uint32_t ended; /* of those */
+	uint32_t ended;			  /* of those */
+	struct gyre_exchange_load at_end; /* when the handlers hear of the end */
 	uint32_t running;
 	uint32_t running_max;
 	uint32_t depth; /* of calls of users' functions within each other */
@@ -103,6 +107,9 @@ void x_serve(struct gyre_test *test, struct gyre_exchange_options *options);
 void x_ask(struct gyre_test *test, struct gyre_exchange_options *options);
 void x_ask_with(struct gyre_test *test, struct gyre_exchange_options *options,
 		const struct gyre_channel_options *channel);
+/* Asks the server at @to, to which the channel is connected only by x_go_on(). */
+void x_ask_server(struct gyre_test *test, struct gyre_exchange_options *options, const char *to);
+void x_go_on(void);
 /* Takes the protocol out of the pipeline. */
 void x_remove(void);
 /* Another protocol, with an exchange of its own, takes the place of the present one. */

@@ -409,6 +409,8 @@ EXCHANGE_TEST(exchange_request, in_flight_runs_on_when_the_channel_ends_and_pend
 	x_abort(-EIO);
 	(void)gyre_tap_expect_inactive(x.tap, -EIO, GYRE_SECONDS(1));
 	x_expect_dropped(question, GYRE_DROP_STOPPED, 4);
+	cr_expect_eq(x.at_end.requests, 0);
+	cr_expect_eq(x.at_end.requests_pending, 0);
 	x_open_gate(1);
 	x_settle();
 	cr_expect_eq(x.running, 0);

@@ -1,5 +1,6 @@
 /* Peers that leave an answer out for good: when the channel ends for it, and when it does not. */
 #include "exchange_kit.h"
+#include "sim/net_rig.h"
 
 enum { STALL_S = 10 };
 
@@ -222,6 +223,29 @@ EXCHANGE_TEST(exchange_stall, is_not_made_of_time_in_which_the_channel_has_not_r
 	cr_assert_eq(gyre_tap_do(x.tap, set_auto_read, &reads), 0);
 	expect_open_for(STALL_NS - GYRE_SECONDS(5));
 	expect_stalled_within(2 * STALL_NS);
+}
+
+EXCHANGE_TEST(exchange_stall, counts_from_the_connection_on)
+{
+	struct gyre_exchange_options options = { .ask_stall_ns = STALL_NS };
+	struct asked *asked;
+	struct frame frame;
+	int listening = net_listen(NET_PORT, 1);
+	int peer;
+
+	x_ask_server(test, &options, "tcp://127.0.0.1:7000");
+	asked = x_ask_for(1, LONG_NS);
+	expect_open_for(5 * STALL_NS + STALL_NS / 2);
+	x_go_on();
+	peer = accept(listening, NULL, NULL);
+	cr_assert_eq(read(peer, &frame, sizeof(frame)), (ssize_t)sizeof(frame));
+	expect_open_for(STALL_NS - GYRE_SECONDS(1));
+	cr_assert_eq(write(peer, &frame, sizeof(frame)), (ssize_t)sizeof(frame));
+	x_settle();
+	cr_expect_eq(asked->error, 0);
+	(void)close(peer);
+	(void)close(listening);
+	x_settle();
 }
 
 /* Requests and answers come from the same peer; it has asked too much. */
